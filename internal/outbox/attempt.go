@@ -1,0 +1,161 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// land claims a row and delivers it. from is what is known of the row, nil for the blind claim.
+func (l *lanes) land(id ID, from *Row, takeOver bool) {
+	token, err := l.token()
+	if err != nil {
+		l.fail(err)
+		return
+	}
+	now := l.now()
+	row, err := l.Store.Claim(l.ctx, Claim{
+		ID: id, Token: token, ClaimedBy: l.ClaimedBy, At: now, Until: l.Policy.until(now),
+		Window: l.Policy.Deduplicates, Attempts: l.Policy.Attempts, From: from,
+	})
+	var refused *RefusedError
+	switch {
+	case err == nil:
+		l.deliver(row, takeOver)
+	case !errors.As(err, &refused):
+		l.recoverClaim(id, token, takeOver, err)
+	case from == nil || !sameClaim(*from, refused.Row):
+		l.follow(refused.Row, Examine(l.Policy, refused.Row, l.now()), takeOver)
+	}
+}
+
+// recoverClaim follows a claim whose answer never came: if it took effect, this worker holds the row and
+// knows, as nobody after it can, that nothing was sent.
+func (l *lanes) recoverClaim(id ID, token string, takenOver bool, cause error) {
+	row, err := l.Store.Get(l.ctx, id)
+	if err == nil && row.Status == Dispatching && row.Token == token {
+		l.deliver(row, takenOver)
+		return
+	}
+	l.fail(cause)
+}
+
+// sameClaim reports whether nothing happened between two readings: then a refusal of a claim from the
+// first is final, and trying again would loop.
+func sameClaim(a, b Row) bool {
+	return a.Status == b.Status && a.Token == b.Token && a.AttemptCount == b.AttemptCount && a.LaneAt.Equal(b.LaneAt)
+}
+
+// follow takes the step that Examine decided on. alone says that nothing else is in flight.
+func (l *lanes) follow(row Row, step Step, alone bool) {
+	switch step.Kind {
+	case ClaimFrom:
+		l.land(row.ID, &row, false)
+	case TakeOver:
+		if alone {
+			l.land(row.ID, &row, true)
+		} else {
+			l.abandon(abandonedRow{l, row})
+		}
+	case End:
+		l.end(step.Settlement)
+	}
+}
+
+// deliver sends a row that was just claimed, if there is still time, and settles it.
+func (l *lanes) deliver(row Row, takenOver bool) {
+	a := Attempt{ID: row.ID, Number: row.AttemptCount, TakenOver: takenOver, Trace: row.Trace}
+	if !row.CreatedAt.IsZero() {
+		a.Waited = row.ClaimedAt.Sub(row.CreatedAt)
+	}
+	var s Settlement
+	switch late := l.now().After(row.ClaimedAt.Add(SkewMargin)); {
+	case row.Unreadable != nil:
+		s = Settlement{ID: row.ID, Token: row.Token}.without(l.Policy, row, CodeRowInvalid, l.now())
+	case late || l.remaining() < l.Policy.SendTimeout+ClaimMargin/2:
+		s = Decide(l.Policy, row, Retryable(CodeClaimLate, 0), l.now())
+	default:
+		begun := time.Now()
+		a.Sent, a.Outcome = true, l.send(row)
+		a.Latency = time.Since(begun)
+		s = Decide(l.Policy, row, a.Outcome, l.now())
+	}
+	a.Code = s.Code
+	if a.Err = l.settle(s, row.Until); a.Err == nil {
+		a.Status = s.Status
+	}
+	l.ended(a)
+	if a.Err == nil && s.Status == Pending {
+		if settled, err := s.Apply(row); err == nil {
+			l.putOff(settled)
+		}
+	}
+}
+
+// send makes the attempt. It returns when the sender does, or shortly after the send timeout if the
+// sender does not: then nothing is known. A panic is the row's own trouble: unknown.
+func (l *lanes) send(row Row) Outcome {
+	ctx, cancel := context.WithTimeout(l.ctx, l.Policy.SendTimeout)
+	defer cancel()
+	answer := make(chan Outcome, 1)
+	go func() {
+		defer func() {
+			if recover() != nil {
+				answer <- Unknown("", CodeSenderPanicked)
+			}
+		}()
+		answer <- l.Sender.Send(ctx, row)
+	}()
+	select {
+	case out := <-answer:
+		return out
+	case <-ctx.Done():
+	}
+	const grace = time.Second // for the sender to notice that its time is over and say what it knows
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case out := <-answer:
+		return out
+	case <-timer.C:
+		return Unknown("", CodeNoAnswer)
+	}
+}
+
+// end settles a row that was read, not claimed.
+func (l *lanes) end(s Settlement) {
+	a := Attempt{ID: s.ID, Number: s.From.AttemptCount, Code: s.Code, Trace: s.From.Trace}
+	if a.Err = l.settle(s, l.now().Add(ClaimMargin)); errors.Is(a.Err, ErrConflict) {
+		return // somebody else was faster; the row is in their hands
+	}
+	if a.Err != nil {
+		l.fail(a.Err)
+		return
+	}
+	a.Status = s.Status
+	l.run.mu.Lock()
+	l.report.Ended = append(l.report.Ended, s.ID)
+	l.run.mu.Unlock()
+	l.ended(a)
+}
+
+// settle writes a settlement, again and again until the given time if the store does not answer. It
+// does not end with the run's context: a fact that is known is worth writing down.
+func (l *lanes) settle(s Settlement, until time.Time) error {
+	const firstWait, longestWait = 50 * time.Millisecond, 2 * time.Second
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(l.ctx), max(until.Sub(l.now()), time.Second))
+	defer cancel()
+	for wait := firstWait; ; wait = min(2*wait, longestWait) {
+		err := l.Store.Settle(ctx, s)
+		if err == nil || errors.Is(err, ErrConflict) {
+			return err
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return err
+		}
+	}
+}

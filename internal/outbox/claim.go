@@ -1,0 +1,80 @@
+package outbox
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Claim is one worker's attempt to become the only one that may send and settle a row (I2).
+type Claim struct {
+	ID
+	// Token is random and new; it names this claim.
+	Token string
+	// ClaimedBy says who claims, for people: the request id of the invocation.
+	ClaimedBy string
+	At        time.Time
+	// Until is when the claim ends.
+	Until time.Time
+	// Window replaces the row's, unless an attempt may have arrived.
+	Window Window
+	// Attempts is the budget: a row that was claimed as often refuses.
+	Attempts int
+	// From is nil for the blind claim of the common case, whose condition is on the row alone:
+	// pending, due at At, no attempt that may have arrived, deliver_by later than At, budget left.
+	// Otherwise From is the row that was read and examined, and the condition is that the row is
+	// still that one: same status, token and attempt count, and due at At if pending. From a
+	// dispatching row the claim is a take over.
+	From *Row
+}
+
+// ErrNotFound is a row that does not exist.
+var ErrNotFound = errors.New("no such row")
+
+// RefusedError is a claim that was refused and changed nothing.
+type RefusedError struct {
+	// Row is the row as it is; its Status is "" if there is none.
+	Row Row
+}
+
+func (e *RefusedError) Error() string {
+	if e.Row.Status == "" {
+		return "claim refused: no such row"
+	}
+	return fmt.Sprintf("claim refused: the row is %s", e.Row.Status)
+}
+
+// Apply is the meaning of a claim: the row that it makes of row, or a [RefusedError]. A claim whose
+// answer was lost may be applied again: it finds its own token and is granted again, unchanged.
+func (c Claim) Apply(row Row) (Row, error) {
+	if row.Status == Dispatching && row.Token == c.Token {
+		return row, nil
+	}
+	if !c.admits(row) {
+		return Row{}, &RefusedError{Row: row}
+	}
+	if row.Status == Dispatching {
+		row = row.suspected(c.At) // the abandoned attempt may have arrived
+	}
+	until := c.Until
+	if row.MayHaveArrived() {
+		if row.Until.After(until) {
+			until = row.Until
+		}
+	} else {
+		row.Window = c.Window
+	}
+	row.Status = Dispatching
+	row.AttemptCount++
+	row.Token, row.ClaimedBy, row.ClaimedAt, row.Until = c.Token, c.ClaimedBy, c.At, until
+	return row, nil
+}
+
+func (c Claim) admits(row Row) bool {
+	due := row.Status == Pending && !row.LaneAt.After(c.At)
+	if c.From == nil {
+		return due && !row.MayHaveArrived() && !row.expired(c.At) && row.AttemptCount < c.Attempts
+	}
+	return (due || row.Status == Dispatching) && row.Status == c.From.Status &&
+		row.Token == c.From.Token && row.AttemptCount == c.From.AttemptCount
+}

@@ -1,0 +1,147 @@
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+)
+
+// Store is what the dispatcher needs of a table of rows. Every write is one conditional write; its
+// meaning is [Claim.Apply] and [Settlement.Apply]. outboxtest is the suite that every store passes.
+type Store interface {
+	// List returns a page of one lane: the rows whose LaneAt is not after before, oldest first. next
+	// is "" on the last page, otherwise it is passed as after to read on. The listing may be stale.
+	List(ctx context.Context, lane Lane, before time.Time, after string) (page []Entry, next string, err error)
+	// Claim returns the row as claimed, or a [*RefusedError] that carries the row as it is.
+	Claim(ctx context.Context, c Claim) (Row, error)
+	// Settle returns nil or [ErrConflict]; any other error leaves open whether it took effect.
+	Settle(ctx context.Context, s Settlement) error
+	// Get reads strongly consistently. It returns [ErrNotFound] if there is no row.
+	Get(ctx context.Context, id ID) (Row, error)
+}
+
+// Entry is a row's place in a lane.
+type Entry struct {
+	ID
+	LaneAt time.Time
+}
+
+// Sender makes one attempt at an effect. It starts at most one request, and reports what is known of
+// it; it does not decide what follows. When ctx ends it returns: Unknown, unless it can prove that
+// nothing left.
+type Sender interface {
+	Send(ctx context.Context, row Row) Outcome
+}
+
+// Destination is where rows of one name go.
+type Destination struct {
+	Name   string
+	Policy Policy
+	Sender Sender
+}
+
+// Observer hears what happened. Its methods are called from several goroutines, must not block, and
+// are given neither payload nor key.
+type Observer interface {
+	// Attempted is called once for each claim won, after settling, and for each row ended without one.
+	Attempted(Attempt)
+	// Walked is called once for each lane walked.
+	Walked(Walk)
+}
+
+// Attempt is the end of one attempt.
+type Attempt struct {
+	// ID names the row; it logs without revealing the key.
+	ID ID
+	// Number counts claims from 1; 0 for a row that was ended without ever being claimed.
+	Number int
+	// Sent says that a send was started; Outcome and Latency are its own.
+	Sent    bool
+	Outcome Outcome
+	Latency time.Duration
+	// Status is what the row was settled as, "" if it could not be settled: see Err.
+	Status Status
+	Code   string
+	// TakenOver says that the claim was won from a holder that was gone.
+	TakenOver bool
+	// Waited is from the row's creation to the claim.
+	Waited time.Duration
+	Trace  string
+	Err    error
+}
+
+// Walk is what a run found in one lane.
+type Walk struct {
+	Lane Lane
+	// Due is how many rows wanted attention; OldestDue is how long the oldest had waited for it.
+	Due       int
+	OldestDue time.Duration
+	// Held is how many due rows of a retired destination stay where they are.
+	Held int
+}
+
+// Timing of a run.
+const (
+	// ClaimFor is for how long a run claims before it drains. With the drain, a run overlaps the next
+	// sweep a minute later, which skips what is in flight.
+	ClaimFor = 55 * time.Second
+	// DefaultTotalConcurrency is how many sends of all destinations may be in flight in one run.
+	DefaultTotalConcurrency = 16
+)
+
+// Dispatcher claims, sends and settles rows. Its fields are read only once a run has begun; the same
+// Dispatcher may be run again, and concurrently.
+type Dispatcher struct {
+	Store        Store
+	Destinations []Destination
+	// Concurrency bounds the sends in flight in all. Defaults to DefaultTotalConcurrency.
+	Concurrency int
+	// ClaimedBy is written on the rows that are claimed, for people: the request id. Optional.
+	ClaimedBy string
+	Observer  Observer
+	// Now is the clock; timers are real. Defaults to time.Now. Readings are cut to the millisecond.
+	Now func() time.Time
+	// Rand is where tokens come from. Defaults to crypto/rand.Reader.
+	Rand io.Reader
+	// Part of Of restricts the run to a share of all lanes; the shares 0 to Of-1 are disjoint and
+	// together cover every lane. Of 0 means all.
+	Part, Of int
+}
+
+// Report lists what became of the rows that a run claimed or ended.
+type Report struct {
+	Completed, Retried, Failed, Unknown []ID
+	// Unsettled rows were claimed, but the settlement did not get through; a later run takes them over.
+	Unsettled []ID
+	// TakenOver rows are also listed under what became of them.
+	TakenOver []ID
+	// Ended rows were settled without a claim; they are also listed under what became of them.
+	Ended []ID
+}
+
+// Claimed is the number of claims won.
+func (r Report) Claimed() int {
+	return len(r.Completed) + len(r.Retried) + len(r.Failed) + len(r.Unknown) + len(r.Unsettled) - len(r.Ended)
+}
+
+// Empty reports whether the run found nothing to do.
+func (r Report) Empty() bool { return r.Claimed() == 0 && len(r.Ended) == 0 }
+
+// RunOnce walks the lanes of this dispatcher's part once: claims what is due, sends it, settles it. It
+// claims for at most ClaimFor, waits within that time for the rows that it put off itself, takes over
+// abandoned claims alone and after all others, and returns when everything in flight is settled. It
+// never claims what ctx leaves no time to send and settle.
+//
+// The error, if any, joins what kept it from listing a lane or claiming a row; the report is complete
+// all the same, and a later run finds what this one missed.
+func (d *Dispatcher) RunOnce(ctx context.Context) (Report, error) {
+	if d.Of < 0 || d.Part < 0 || d.Part >= max(d.Of, 1) {
+		return Report{}, fmt.Errorf("part %d of %d: want 0 <= part < of", d.Part, d.Of)
+	}
+	r := newRun(ctx, d)
+	r.eachDestination((*lanes).sweep)
+	r.takeOvers()
+	r.eachDestination((*lanes).finish)
+	return r.result()
+}

@@ -1,0 +1,70 @@
+package outbox
+
+import "time"
+
+// OutcomeKind is what a sender knows about one attempt.
+type OutcomeKind int
+
+const (
+	// MaybeArrived: the effect may or may not have happened. It is the zero value, so that a sender
+	// that forgot to say is not believed to have failed or succeeded.
+	MaybeArrived OutcomeKind = iota
+	// Landed: the remote says that the effect happened, now or at an earlier attempt.
+	Landed
+	// NotArrived: demonstrably the effect did not happen; a later attempt may succeed.
+	NotArrived
+	// Refused: demonstrably the effect did not happen, and the same attempt would be refused again.
+	Refused
+)
+
+func (k OutcomeKind) String() string {
+	switch k {
+	case Landed:
+		return "completed"
+	case NotArrived:
+		return "retryable"
+	case Refused:
+		return "permanent"
+	default:
+		return "unknown"
+	}
+}
+
+// Outcome is the fact that a sender reports about one attempt. What follows from it is decided by
+// [Decide], never by the sender.
+type Outcome struct {
+	Kind OutcomeKind
+	// Code is a stable, dotted code of the trouble, free of payload, key and secret.
+	Code string
+	// Ref is what the remote called the effect, if it said so.
+	Ref string
+	// After is how long the remote asked to wait; only for NotArrived.
+	After time.Duration
+}
+
+// Completed says that the effect happened; ref is what the remote calls it, or "".
+func Completed(ref string) Outcome { return Outcome{Kind: Landed, Ref: ref} }
+
+// Retryable says that the attempt demonstrably did not arrive. after is the wait that the remote
+// asked for, or 0.
+func Retryable(code string, after time.Duration) Outcome {
+	return Outcome{Kind: NotArrived, Code: code, After: after}
+}
+
+// Permanent says that the attempt demonstrably had no effect and that repeating it is of no use.
+func Permanent(code string) Outcome { return Outcome{Kind: Refused, Code: code} }
+
+// Unknown says that the attempt may have arrived; ref is what the remote calls it, if it got that far.
+func Unknown(ref, code string) Outcome { return Outcome{Kind: MaybeArrived, Ref: ref, Code: code} }
+
+// Codes that the domain itself writes. Senders have their own, below "landfall.<kind>.".
+const (
+	CodeAttemptsExhausted = "landfall.dispatch.attempts_exhausted"
+	CodeExpired           = "landfall.dispatch.expired"
+	CodeWindowOver        = "landfall.dispatch.window_over"
+	CodeRowInvalid        = "landfall.row.invalid"
+	CodeClaimAbandoned    = "landfall.claim.abandoned"
+	CodeClaimLate         = "landfall.claim.late"
+	CodeSenderPanicked    = "landfall.sender.panicked"
+	CodeNoAnswer          = "landfall.sender.no_answer"
+)

@@ -1,0 +1,109 @@
+package outbox
+
+import "time"
+
+// Window is for how long a remote deduplicates on the idempotency key, counted from the first
+// attempt that may have arrived: [Never], [Always], or a duration of whole seconds.
+type Window time.Duration
+
+const (
+	// Never: the remote does not deduplicate; an attempt that may have arrived is never repeated.
+	Never Window = 0
+	// Always: the remote deduplicates for as long as it exists.
+	Always Window = -1
+)
+
+// Smaller is the shorter of two windows: what both configurations, then and now, vouch for.
+func (w Window) Smaller(other Window) Window {
+	switch {
+	case w == Always:
+		return other
+	case other == Always:
+		return w
+	}
+	return min(w, other)
+}
+
+// Margins of the protocol. They are part of what its model was checked with, not settings.
+const (
+	// ClaimMargin is how much longer than the send timeout a claim lives: the time to settle in.
+	ClaimMargin = 10 * time.Second
+	// SkewMargin is by how much clocks may differ, and within how long after the check before it a
+	// request leaves.
+	SkewMargin = 5 * time.Second
+	// MaxRetryAfter bounds what a remote may ask for.
+	MaxRetryAfter = time.Hour
+)
+
+// Policy is what a destination's owner decided. The zero value of a field other than Deduplicates
+// stands for its default; see [Policy.WithDefaults].
+type Policy struct {
+	// Attempts is the budget of claims, crashes included. Defaults to 5.
+	Attempts int
+	Backoff  Backoff
+	// Concurrency is how many sends of this destination may be in flight in one run. Defaults to 4.
+	Concurrency int
+	// Deduplicates has no default in configurations; here its zero value is Never, which is safe.
+	Deduplicates Window
+	// LateArrival: a request that has not taken effect this long after its claim's until never
+	// will. Defaults to 10 minutes.
+	LateArrival time.Duration
+	// Retention is how long a terminal row is kept. Defaults to 7 days.
+	Retention time.Duration
+	// Retired destinations are never claimed; what is certain about their rows is still settled.
+	Retired bool
+	// SendTimeout bounds one send. Defaults to 30 seconds; at most 10 minutes.
+	SendTimeout time.Duration
+	// Shards is the number of lanes. It may only grow. Defaults to 1.
+	Shards int
+}
+
+// Defaults of [Policy].
+const (
+	DefaultAttempts    = 5
+	DefaultConcurrency = 4
+	DefaultLateArrival = 10 * time.Minute
+	DefaultRetention   = 7 * 24 * time.Hour
+	DefaultSendTimeout = 30 * time.Second
+	DefaultShards      = 1
+)
+
+// WithDefaults replaces zero fields by their defaults.
+func (p Policy) WithDefaults() Policy {
+	orDefault(&p.Attempts, DefaultAttempts)
+	orDefault(&p.Concurrency, DefaultConcurrency)
+	orDefault(&p.LateArrival, DefaultLateArrival)
+	orDefault(&p.Retention, DefaultRetention)
+	orDefault(&p.SendTimeout, DefaultSendTimeout)
+	orDefault(&p.Shards, DefaultShards)
+	p.Backoff = p.Backoff.WithDefaults()
+	return p
+}
+
+func orDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// until is when a claim made now ends.
+func (p Policy) until(now time.Time) time.Time { return now.Add(p.SendTimeout + ClaimMargin) }
+
+// settledBy is the earliest time at which a remote's "I never got it" is certain for a claim that
+// lived until then.
+func (p Policy) settledBy(until time.Time) time.Time { return until.Add(p.LateArrival + SkewMargin) }
+
+// windowHolds reports whether a repetition under a claim that lives until then is certain to be
+// recognised by the remote: window is the smaller of what was configured at the last claim and what
+// is configured today.
+func (p Policy) windowHolds(row Row, until time.Time) bool {
+	switch w := row.Window.Smaller(p.Deduplicates); {
+	case w == Always:
+		return true
+	case w <= Never:
+		return false
+	default:
+		return row.MaybeSince.Add(time.Duration(w)).After(p.settledBy(until))
+	}
+}

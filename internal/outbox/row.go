@@ -1,0 +1,132 @@
+package outbox
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Status is where a row stands. Only pending rows are claimed; completed and failed are terminal.
+type Status string
+
+// The five statuses, as they are stored.
+const (
+	Pending        Status = "pending"
+	Dispatching    Status = "dispatching"
+	OutcomeUnknown Status = "outcome_unknown"
+	CompletedRow   Status = "completed"
+	FailedRow      Status = "failed"
+
+	// InvalidStatus stands for a stored status that is none of the five. It is never written.
+	InvalidStatus Status = "invalid"
+)
+
+// Terminal reports whether nothing but retention is left for a row of this status.
+func (s Status) Terminal() bool { return s == CompletedRow || s == FailedRow }
+
+// Lane is where rows of one destination wait for attention. Lanes are per destination, so that one
+// that stalls hides no other, and numbered, so that a busy one can be walked in parallel.
+type Lane struct {
+	Kind        LaneKind
+	Destination string
+	Shard       int
+}
+
+// LaneKind says what the rows of a lane wait for.
+type LaneKind string
+
+// A row is in a due lane while pending or dispatching, in an unknown lane until it is reconciled,
+// in a failed lane until it expires, and in none once completed.
+const (
+	DueLane     LaneKind = "due"
+	UnknownLane LaneKind = "unknown"
+	FailedLane  LaneKind = "failed"
+)
+
+// String is the lane as stored, "<kind>#<destination>#<shard>".
+func (l Lane) String() string {
+	return string(l.Kind) + "#" + l.Destination + "#" + strconv.Itoa(l.Shard)
+}
+
+// as is the lane of another kind with the same destination and shard: rows keep their shard for life.
+func (l Lane) as(kind LaneKind) Lane { l.Kind = kind; return l }
+
+// ParseLane reads a stored lane.
+func ParseLane(s string) (Lane, error) {
+	parts := strings.Split(s, "#")
+	if len(parts) != 3 {
+		return Lane{}, fmt.Errorf("lane has %d parts, want 3: kind#destination#shard", len(parts))
+	}
+	l := Lane{Kind: LaneKind(parts[0]), Destination: parts[1]}
+	switch l.Kind {
+	case DueLane, UnknownLane, FailedLane:
+	default:
+		return Lane{}, fmt.Errorf("lane kind %q: want due, unknown or failed", parts[0])
+	}
+	if err := ValidateDestination(l.Destination); err != nil {
+		return Lane{}, fmt.Errorf("lane: %w", err)
+	}
+	n, err := strconv.Atoi(parts[2])
+	if err != nil || n < 0 || strconv.Itoa(n) != parts[2] {
+		return Lane{}, fmt.Errorf("lane shard %q: want a number from 0", parts[2])
+	}
+	l.Shard = n
+	return l, nil
+}
+
+// Row is one effect to be landed. Times have a resolution of one millisecond; the zero time, the
+// empty string and nil mean that the attribute is absent. docs/row-format.md is the public form.
+type Row struct {
+	ID
+	Status Status
+	// Lane is zero once the row is completed.
+	Lane   Lane
+	LaneAt time.Time
+
+	// Payload is the exact bytes to send, after payload_encoding was undone.
+	Payload []byte
+	// Binary says that the payload is stored as bytes; otherwise it is text.
+	Binary      bool
+	ContentType string
+	Headers     map[string]string
+
+	AttemptCount int
+	LookupCount  int
+	// Origin is the hash of what the application put; rows of foreign writers may lack it.
+	Origin string
+
+	// Token, ClaimedBy, ClaimedAt and Until describe the last claim and outlive it: they fence late
+	// answers and tell the reconciler when it may ask. All are zero while the row was never claimed.
+	Token     string
+	ClaimedBy string
+	ClaimedAt time.Time
+	Until     time.Time
+	// MaybeSince is when the first attempt that may have arrived was claimed; zero: none can have.
+	MaybeSince time.Time
+	// Window is for how long the remote deduplicates, as configured when the last claim was made.
+	Window Window
+
+	Code      string
+	RemoteRef string
+	CommandID string
+	Trace     string
+
+	CreatedAt   time.Time
+	CompletedAt time.Time
+	DeliverBy   time.Time
+	// ExpiresAt has a resolution of one second. Only terminal rows have it.
+	ExpiresAt time.Time
+
+	// Unreadable says why the row breaks the row format; nil for a good row. The fields that could be
+	// read are filled in all the same. Such a row is ended, never sent.
+	Unreadable error
+	// Seen is what the store needs to fence a write on exactly what was read, even where that is of
+	// the wrong type. It belongs to the store; the domain only hands it back.
+	Seen any
+}
+
+// MayHaveArrived reports whether any earlier attempt may have reached the remote.
+func (r Row) MayHaveArrived() bool { return !r.MaybeSince.IsZero() }
+
+func (r Row) expired(at time.Time) bool { return !r.DeliverBy.IsZero() && !at.Before(r.DeliverBy) }

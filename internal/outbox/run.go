@@ -1,0 +1,165 @@
+package outbox
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+)
+
+// run is one RunOnce under way.
+type run struct {
+	*Dispatcher
+	ctx context.Context
+	// claiming ends when the run stops claiming; what is in flight then is still settled.
+	claiming context.Context
+	begun    time.Time
+	total    chan struct{}
+	lanes    []*lanes
+
+	mu        sync.Mutex
+	report    Report
+	errs      []error
+	abandoned []abandonedRow
+	// found is closed when the first abandoned row is found.
+	found chan struct{}
+}
+
+// abandonedRow waits to be taken over when nothing else is in flight.
+type abandonedRow struct {
+	*lanes
+	row Row
+}
+
+func newRun(ctx context.Context, d *Dispatcher) *run {
+	r := &run{
+		Dispatcher: d, ctx: ctx, begun: time.Now(), found: make(chan struct{}),
+		total: make(chan struct{}, cmp.Or(d.Concurrency, DefaultTotalConcurrency)),
+	}
+	for _, destination := range d.Destinations {
+		r.lanes = append(r.lanes, newLanes(r, destination))
+	}
+	return r
+}
+
+// eachDestination runs step for all destinations at once and waits for what they have in flight:
+// destinations do not wait for each other.
+func (r *run) eachDestination(step func(*lanes)) {
+	claiming, cancel := context.WithDeadline(r.ctx, r.begun.Add(ClaimFor))
+	defer cancel()
+	r.claiming = claiming
+	var all sync.WaitGroup
+	for _, l := range r.lanes {
+		all.Go(func() {
+			step(l)
+			l.inFlight.Wait()
+		})
+	}
+	all.Wait()
+}
+
+// takeOvers claims the abandoned rows one at a time, with nothing else in flight: if one of them kills
+// the process, it kills no other send (I8).
+func (r *run) takeOvers() {
+	claiming, cancel := context.WithDeadline(r.ctx, r.begun.Add(ClaimFor))
+	defer cancel()
+	r.claiming = claiming
+	for _, a := range r.abandoned {
+		if !a.hasTime() {
+			continue
+		}
+		a.follow(a.row, Examine(a.Policy, a.row, r.now()), true)
+	}
+}
+
+func (r *run) now() time.Time {
+	if r.Now != nil {
+		return r.Now().Truncate(time.Millisecond)
+	}
+	return time.Now().Truncate(time.Millisecond)
+}
+
+// remaining is how much of the invocation is left.
+func (r *run) remaining() time.Duration {
+	if deadline, ok := r.ctx.Deadline(); ok {
+		return time.Until(deadline)
+	}
+	return time.Duration(1<<63 - 1)
+}
+
+func (r *run) abandon(row abandonedRow) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.abandoned) == 0 {
+		close(r.found)
+	}
+	r.abandoned = append(r.abandoned, row)
+}
+
+// mustTakeOver reports whether abandoned rows have waited for half of the time to claim in. A backlog
+// that never ends must not keep them waiting for ever.
+func (r *run) mustTakeOver() bool {
+	select {
+	case <-r.found:
+		return time.Since(r.begun) > ClaimFor/2
+	default:
+		return false
+	}
+}
+
+// fail notes what kept the run from listing or claiming.
+func (r *run) fail(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.errs = append(r.errs, err)
+}
+
+// ended files a row under what became of it and tells the observer.
+func (r *run) ended(a Attempt) {
+	r.mu.Lock()
+	list := map[Status]*[]ID{
+		CompletedRow: &r.report.Completed, Pending: &r.report.Retried, FailedRow: &r.report.Failed,
+		OutcomeUnknown: &r.report.Unknown, "": &r.report.Unsettled,
+	}[a.Status]
+	*list = append(*list, a.ID)
+	if a.TakenOver {
+		r.report.TakenOver = append(r.report.TakenOver, a.ID)
+	}
+	r.mu.Unlock()
+	if r.Observer != nil {
+		r.Observer.Attempted(a)
+	}
+}
+
+func (r *run) result() (Report, error) {
+	for _, ids := range []*[]ID{
+		&r.report.Completed, &r.report.Retried, &r.report.Failed, &r.report.Unknown,
+		&r.report.Unsettled, &r.report.TakenOver, &r.report.Ended,
+	} {
+		slices.SortFunc(*ids, func(a, b ID) int { return cmp.Compare(a.PK(), b.PK()) })
+	}
+	const few = 3
+	if n := len(r.errs) - few; n > 0 {
+		r.errs = append(r.errs[:few], fmt.Errorf("and %d more", n))
+	}
+	return r.report, errors.Join(r.errs...)
+}
+
+// token is 128 random bits as 22 characters.
+func (r *run) token() (string, error) {
+	source := r.Rand
+	if source == nil {
+		source = rand.Reader
+	}
+	var bits [16]byte
+	if _, err := io.ReadFull(source, bits[:]); err != nil {
+		return "", fmt.Errorf("make a token: %w", err)
+	}
+	return base64.RawURLEncoding.EncodeToString(bits[:]), nil
+}
