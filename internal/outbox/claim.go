@@ -31,6 +31,9 @@ type Claim struct {
 // ErrNotFound is a row that does not exist.
 var ErrNotFound = errors.New("no such row")
 
+// ErrExists is a put under a destination and key that are in use with other content.
+var ErrExists = errors.New("the destination and idempotency key are in use with other content")
+
 // RefusedError is a claim that was refused and changed nothing.
 type RefusedError struct {
 	// Row is the row as it is; its Status is "" if there is none.

@@ -126,6 +126,11 @@ type Row struct {
 	Seen any
 }
 
+// Repeats reports whether putting r over stored is the same put again, by an SDK or an application that
+// did not hear the answer of the first: then it succeeds and changes nothing. Without an origin nobody
+// can tell, and it is a conflict.
+func (r Row) Repeats(stored Row) bool { return r.Origin != "" && r.Origin == stored.Origin }
+
 // MayHaveArrived reports whether any earlier attempt may have reached the remote.
 func (r Row) MayHaveArrived() bool { return !r.MaybeSince.IsZero() }
 
