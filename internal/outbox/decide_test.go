@@ -1,0 +1,269 @@
+package outbox
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+var (
+	start  = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	policy = Policy{Deduplicates: Window(24 * time.Hour)}.WithDefaults()
+)
+
+func claimedRow(attempt int, maybe bool) Row {
+	row := Row{
+		ID: ID{"charge", "k"}, Status: Dispatching, Lane: Lane{DueLane, "charge", 3}, LaneAt: start,
+		AttemptCount: attempt, Token: "t", ClaimedAt: start, Until: start.Add(40 * time.Second), Window: policy.Deduplicates, CreatedAt: start,
+	}
+	if maybe {
+		row.MaybeSince = start.Add(-time.Minute)
+	}
+	return row
+}
+
+// TestDecide is the table of outcomes: rows are outcomes, columns say whether an earlier attempt may have
+// arrived and whether there is room (budget, deliver_by, window) for another attempt.
+func TestDecide(t *testing.T) {
+	t.Parallel()
+	never := func(p *Policy, r *Row) { p.Deduplicates = Never }
+	configuredLater := func(p *Policy, r *Row) { r.Window = Never }
+	windowOver := func(p *Policy, r *Row) {
+		r.Window, p.Deduplicates = Window(time.Hour), Window(time.Hour)
+		r.MaybeSince = start.Add(-time.Hour)
+	}
+	spent := func(p *Policy, r *Row) { p.Attempts = r.AttemptCount }
+	tooLate := func(p *Policy, r *Row) { r.DeliverBy = start.Add(900 * time.Millisecond) }
+	none := func(*Policy, *Row) {}
+	for _, c := range []struct {
+		name   string
+		out    Outcome
+		maybe  bool
+		with   func(*Policy, *Row)
+		status Status
+		code   string
+	}{
+		{"completed", Completed("ref"), false, none, CompletedRow, ""},
+		{"completed, maybe", Completed("ref"), true, spent, CompletedRow, ""},
+		{"retryable", Retryable("r", 0), false, none, Pending, "r"},
+		{"retryable, remote never deduplicates", Retryable("r", 0), false, never, Pending, "r"},
+		{"retryable, budget spent", Retryable("r", 0), false, spent, FailedRow, CodeAttemptsExhausted},
+		{"retryable, deliver_by before the next time", Retryable("r", 0), false, tooLate, FailedRow, CodeExpired},
+		{"retryable, maybe", Retryable("r", 0), true, none, Pending, "r"},
+		{"retryable, maybe, window over", Retryable("r", 0), true, windowOver, OutcomeUnknown, "r"},
+		{"retryable, maybe, budget spent", Retryable("r", 0), true, spent, OutcomeUnknown, "r"},
+		{"retryable, maybe, deliver_by before the next time", Retryable("r", 0), true, tooLate, OutcomeUnknown, "r"},
+		{"permanent", Permanent("p"), false, none, FailedRow, "p"},
+		{"permanent, maybe", Permanent("p"), true, none, OutcomeUnknown, "p"},
+		{"unknown", Unknown("ref", "u"), false, none, Pending, "u"},
+		{"unknown, never deduplicates", Unknown("", "u"), false, never, OutcomeUnknown, "u"},
+		{"unknown, did not deduplicate when claimed", Unknown("", "u"), false, configuredLater, OutcomeUnknown, "u"},
+		{"unknown, budget spent", Unknown("", "u"), false, spent, OutcomeUnknown, "u"},
+		{"unknown, deliver_by before the next time", Unknown("", "u"), false, tooLate, OutcomeUnknown, "u"},
+		{"unknown, maybe", Unknown("", "u"), true, none, Pending, "u"},
+		{"unknown, maybe, window over", Unknown("", "u"), true, windowOver, OutcomeUnknown, "u"},
+		{"a sender that says nothing", Outcome{}, false, never, OutcomeUnknown, CodeWindowOver},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p, row := policy, claimedRow(2, c.maybe)
+			c.with(&p, &row)
+			s := Decide(p, row, c.out, start)
+			if s.Status != c.status || s.Code != c.code || s.Token != "t" || s.RemoteRef != c.out.Ref {
+				t.Errorf("got %s, code %q, ref %q; want %s, %q, %q", s.Status, s.Code, s.RemoteRef, c.status, c.code, c.out.Ref)
+			}
+			after, err := s.Apply(row)
+			if err != nil {
+				t.Fatalf("an illegal move: %v", err)
+			}
+			mayHave := c.maybe || c.out.Kind == MaybeArrived
+			if after.MayHaveArrived() != mayHave {
+				t.Errorf("maybe_since = %v after %v", after.MaybeSince, c.out.Kind)
+			}
+			if c.maybe && !after.MaybeSince.Equal(row.MaybeSince) {
+				t.Errorf("maybe_since moved from %v to %v", row.MaybeSince, after.MaybeSince)
+			}
+			lanes := map[Status]Lane{
+				Pending: row.Lane, OutcomeUnknown: row.Lane.as(UnknownLane), FailedRow: row.Lane.as(FailedLane), CompletedRow: {},
+			}
+			if after.Lane != lanes[after.Status] {
+				t.Errorf("lane = %v, want %v", after.Lane, lanes[after.Status])
+			}
+			if after.Status.Terminal() != after.ExpiresAt.Equal(start.Add(DefaultRetention)) {
+				t.Errorf("a %s row expires at %v", after.Status, after.ExpiresAt)
+			}
+			if after.Status == OutcomeUnknown && !after.LaneAt.Equal(row.Until.Add(DefaultLateArrival+SkewMargin)) {
+				t.Errorf("first look at %v, want until + late_arrival + 5 s", after.LaneAt)
+			}
+		})
+	}
+}
+
+func TestDecidePutsOffForAsLongAsAsked(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name     string
+		attempt  int
+		after    time.Duration
+		min, max time.Duration
+	}{
+		{"backoff, jittered", 1, 0, 900 * time.Millisecond, 1100 * time.Millisecond},
+		{"third attempt", 3, 0, 14400 * time.Millisecond, 17600 * time.Millisecond},
+		{"asked for less", 3, time.Second, 14400 * time.Millisecond, 17600 * time.Millisecond},
+		{"asked for more", 1, 30 * time.Second, 30 * time.Second, 30 * time.Second},
+		{"asked for too much", 1, math.MaxInt64, time.Hour, time.Hour},
+		{"asked for the past", 1, math.MinInt64, 900 * time.Millisecond, 1100 * time.Millisecond},
+	} {
+		wait := Decide(policy, claimedRow(c.attempt, false), Retryable("r", c.after), start).LaneAt.Sub(start)
+		if wait < c.min || wait > c.max {
+			t.Errorf("%s: waits %v, want %v to %v", c.name, wait, c.min, c.max)
+		}
+	}
+}
+
+// TestWindowHolds pins the boundary: maybe_since + window > until + late_arrival + 5 s.
+func TestWindowHolds(t *testing.T) {
+	t.Parallel()
+	row := claimedRow(2, true)
+	until := start.Add(40 * time.Second)
+	edge := Window(until.Add(DefaultLateArrival + SkewMargin).Sub(row.MaybeSince))
+	for _, c := range []struct {
+		then, today Window
+		want        bool
+	}{
+		{edge, edge, false},
+		{edge + 1, edge + 1, true},
+		{edge + 1, Always, true},
+		{Always, edge + 1, true},
+		{Always, Always, true},
+		{Always, edge, false},
+		{edge, Always, false},
+		{Always, Never, false},
+		{Never, Always, false},
+		{Never, Never, false},
+	} {
+		row.Window = c.then
+		p := policy
+		p.Deduplicates = c.today
+		if got := p.windowHolds(row, until); got != c.want {
+			t.Errorf("window %v then, %v today: holds = %v", time.Duration(c.then), time.Duration(c.today), got)
+		}
+	}
+}
+
+func TestBackoffNeverOverflows(t *testing.T) {
+	t.Parallel()
+	golden := map[int]time.Duration{
+		0: time.Second, 1: time.Second, 2: 4 * time.Second, 3: 16 * time.Second, 4: time.Minute,
+		9: time.Minute, math.MaxInt: time.Minute, math.MinInt: time.Second,
+	}
+	for attempts, want := range golden {
+		if got := (Backoff{}).WithDefaults().Wait(attempts); got != want {
+			t.Errorf("after %d attempts: %v, want %v", attempts, got, want)
+		}
+	}
+	longest := Backoff{First: math.MaxInt64, Factor: math.MaxFloat64, Max: math.MaxInt64}
+	for _, attempts := range []int{1, 2, 9, math.MaxInt} {
+		if got := longest.Wait(attempts); got != math.MaxInt64 {
+			t.Errorf("after %d attempts of the longest backoff: %v", attempts, got)
+		}
+	}
+}
+
+func TestJitterStaysWithinATenth(t *testing.T) {
+	t.Parallel()
+	seen := map[time.Duration]bool{}
+	for i := range 1000 {
+		wait := jitter(time.Minute, string(rune('A'+i%26))+string(rune('0'+i/26)))
+		if wait < 54*time.Second || wait > 66*time.Second {
+			t.Fatalf("a minute became %v", wait)
+		}
+		seen[wait] = true
+	}
+	if len(seen) < 900 {
+		t.Errorf("1,000 tokens gave %d waits", len(seen))
+	}
+}
+
+// TestExamine is the table of what to do with a row that did not let itself be claimed.
+func TestExamine(t *testing.T) {
+	t.Parallel()
+	pending := func(with ...func(*Policy, *Row)) []func(*Policy, *Row) {
+		return append(with, func(_ *Policy, r *Row) { r.Status = Pending })
+	}
+	claimed := func(with ...func(*Policy, *Row)) []func(*Policy, *Row) { return with }
+	at := func(d time.Duration) func(*Policy, *Row) { return func(_ *Policy, r *Row) { r.LaneAt = start.Add(d) } }
+	until := func(d time.Duration) func(*Policy, *Row) { return func(_ *Policy, r *Row) { r.Until = start.Add(d) } }
+	status := func(s Status) func(*Policy, *Row) { return func(_ *Policy, r *Row) { r.Status = s } }
+	maybe := func(_ *Policy, r *Row) { r.MaybeSince = start.Add(-time.Hour) }
+	never := func(p *Policy, _ *Row) { p.Deduplicates = Never }
+	spent := func(p *Policy, r *Row) { p.Attempts = r.AttemptCount }
+	expired := func(_ *Policy, r *Row) { r.DeliverBy = start }
+	unreadable := func(_ *Policy, r *Row) { r.Unreadable = ErrNotFound }
+	retired := func(p *Policy, _ *Row) { p.Retired = true }
+	dead := until(-SkewMargin - time.Millisecond)
+	for _, c := range []struct {
+		name string
+		with []func(*Policy, *Row)
+		kind StepKind
+		end  Status
+		code string
+	}{
+		{"no row", claimed(status("")), Skip, "", ""},
+		{"completed", claimed(status(CompletedRow)), Skip, "", ""},
+		{"failed", claimed(status(FailedRow)), Skip, "", ""},
+		{"unknown", claimed(status(OutcomeUnknown)), Skip, "", ""},
+		{"not due", pending(at(time.Millisecond)), Skip, "", ""},
+		{"due", pending(), ClaimFrom, "", ""},
+		{"due, maybe, window holds", pending(maybe), ClaimFrom, "", ""},
+		{"due, maybe, never deduplicates", pending(maybe, never), End, OutcomeUnknown, CodeWindowOver},
+		{"due, never deduplicates", pending(never), ClaimFrom, "", ""},
+		{"due, budget spent", pending(spent), End, FailedRow, CodeAttemptsExhausted},
+		{"due, budget spent, maybe", pending(spent, maybe), End, OutcomeUnknown, CodeAttemptsExhausted},
+		{"due, expired", pending(expired), End, FailedRow, CodeExpired},
+		{"due, expired, maybe", pending(expired, maybe), End, OutcomeUnknown, CodeExpired},
+		{"unreadable", pending(unreadable), End, FailedRow, CodeRowInvalid},
+		{"unreadable, not due", pending(unreadable, at(time.Hour)), Skip, "", ""},
+		{"unreadable, maybe", pending(unreadable, maybe), End, OutcomeUnknown, CodeRowInvalid},
+		{"unreadable, of no known status, claimed once", claimed(unreadable, status(InvalidStatus)), End, OutcomeUnknown, CodeRowInvalid},
+		{"retired", pending(retired), Skip, "", ""},
+		{"retired, expired, budget spent", pending(retired, expired, spent), End, FailedRow, CodeAttemptsExhausted},
+		{"in flight", claimed(), InFlight, "", ""},
+		{"in flight by a slow clock", claimed(until(-SkewMargin)), InFlight, "", ""},
+		{"in flight, unreadable", claimed(unreadable), InFlight, "", ""},
+		{"abandoned", claimed(dead), TakeOver, "", ""},
+		{"abandoned, never deduplicates", claimed(dead, never), End, OutcomeUnknown, CodeClaimAbandoned},
+		{"abandoned, budget spent", claimed(dead, spent), End, OutcomeUnknown, CodeClaimAbandoned},
+		{"abandoned, expired", claimed(dead, expired), End, OutcomeUnknown, CodeClaimAbandoned},
+		{"abandoned, retired", claimed(dead, retired), End, OutcomeUnknown, CodeClaimAbandoned},
+		{"abandoned, unreadable", claimed(dead, unreadable), End, OutcomeUnknown, CodeRowInvalid},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p, row := policy, claimedRow(2, false)
+			for _, with := range c.with {
+				with(&p, &row)
+			}
+			step := Examine(p, row, start)
+			if step.Kind != c.kind || step.Settlement.Status != c.end || step.Settlement.Code != c.code {
+				t.Fatalf("got kind %d, %q, %q; want %d, %q, %q", step.Kind, step.Settlement.Status, step.Settlement.Code, c.kind, c.end, c.code)
+			}
+			if step.Kind != End {
+				return
+			}
+			if diff := cmp.Diff(row, *step.Settlement.From, cmpopts.EquateErrors()); diff != "" {
+				t.Errorf("the fence is not what was read (-read +fence):\n%s", diff)
+			}
+			after, err := step.Settlement.Apply(row)
+			if err != nil {
+				t.Fatalf("an illegal move: %v", err)
+			}
+			if (after.Status == OutcomeUnknown) != after.MayHaveArrived() {
+				t.Errorf("%s with maybe_since = %v", after.Status, after.MaybeSince)
+			}
+		})
+	}
+}
