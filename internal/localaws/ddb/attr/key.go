@@ -1,0 +1,57 @@
+package attr
+
+import "strings"
+
+// AppendKey appends an encoding of a key value whose byte order is the order of the values of its type, and of which no
+// encoding is a prefix of another one, so that encodings can be joined into compound keys.
+func AppendKey(dst []byte, v Value) []byte {
+	switch v := v.(type) {
+	case String:
+		return append(escapeZeros(dst, string(v)), 0, 1)
+	case Binary:
+		return append(escapeZeros(dst, string(v)), 0, 1)
+	case Number:
+		return appendNumberKey(dst, v)
+	}
+	return dst
+}
+
+// AppendKeyPrefix appends what the encodings of all strings (or binaries) that begin with v begin with.
+func AppendKeyPrefix(dst []byte, v Value) []byte {
+	switch v := v.(type) {
+	case String:
+		return escapeZeros(dst, string(v))
+	case Binary:
+		return escapeZeros(dst, string(v))
+	}
+	return dst
+}
+
+func escapeZeros(dst []byte, s string) []byte {
+	if strings.IndexByte(s, 0) < 0 {
+		return append(dst, s...)
+	}
+	for i := range len(s) {
+		dst = append(dst, s[i])
+		if s[i] == 0 {
+			dst = append(dst, 0xff)
+		}
+	}
+	return dst
+}
+
+// appendNumberKey: sign, then exponent and digits, inverted for a negative number, and an end below (above) any digit.
+func appendNumberKey(dst []byte, n Number) []byte {
+	switch n.sign() {
+	case 0:
+		return append(dst, 0x80)
+	case 1:
+		dst = append(dst, 0x81, byte(n.exp-minExp))
+		return append(append(dst, n.digits...), 0)
+	}
+	dst = append(dst, 0x7f, ^byte(n.exp-minExp))
+	for _, d := range []byte(n.digits) {
+		dst = append(dst, ^d)
+	}
+	return append(dst, 0xff)
+}

@@ -1,0 +1,126 @@
+// Package ddb is DynamoDB: tables, items, indexes, expressions, transactions, and what each of them consumes.
+//
+// It follows the service's documentation and, where that is silent, its observed behaviour; docs/local-aws.md lists
+// the operations and the departures. It is no database: items live in memory and end with the process. A DB is not
+// safe for concurrent use, but for Decode; package localaws guards it.
+package ddb
+
+import (
+	"time"
+
+	"github.com/landfall-dev/landfall/internal/localaws/faults"
+	"github.com/landfall-dev/landfall/internal/localaws/ledger"
+	"github.com/landfall-dev/landfall/internal/localaws/wire"
+)
+
+// Region is the region that tables' names (ARNs) say they are in.
+const Region = "us-east-1"
+
+const account = "000000000000"
+
+// Options are the settings of a DB.
+type Options struct {
+	PartitionLimits bool // throttle what exceeds the throughput of one partition key
+}
+
+// DB is DynamoDB in one account and region. It implements wire.Service.
+type DB struct {
+	options Options
+	created int // tables, ever
+	tables  map[string]*table
+	tokens  tokens
+}
+
+// New makes a DB without tables.
+func New(o Options) *DB {
+	return &DB{options: o, tables: map[string]*table{}, tokens: tokens{byToken: map[string]*request{}}}
+}
+
+// Name is the name of the service in ledgers and fault plans.
+func (db *DB) Name() string { return "dynamodb" }
+
+// Target is what stands before the names of operations on the wire.
+func (db *DB) Target() string { return "DynamoDB_20120810" }
+
+// operation is a request that was read.
+type operation struct {
+	resource string
+	run      func(now time.Time, f faults.Fault) wire.Outcome
+	conflict error // how a transaction says that others are in its way
+}
+
+// Resource is the table that the operation is about.
+func (o operation) Resource() string { return o.resource }
+
+// Run does the work, unless the fault is an error.
+func (o operation) Run(now time.Time, f faults.Fault) wire.Outcome {
+	if f.Error == faults.Conflict && o.conflict != nil {
+		return failed(o.conflict)
+	}
+	if f.Error != "" {
+		return wire.Outcome{Err: Failure(f.Error)}
+	}
+	return o.run(now, f)
+}
+
+// onTable is an operation without costs.
+func onTable(resource string, run func(now time.Time) (any, error)) operation {
+	return operation{resource: resource, run: func(now time.Time, _ faults.Fault) wire.Outcome {
+		answer, err := run(now)
+		return wire.Outcome{Answer: answer, Err: err}
+	}}
+}
+
+// Decode reads and checks a request as far as that is possible without looking at tables.
+func (db *DB) Decode(name string, body []byte) (wire.Operation, error) {
+	read, ok := map[string]func(*DB, []byte) (operation, error){
+		"CreateTable":        (*DB).createTable,
+		"DeleteItem":         (*DB).deleteItem,
+		"DeleteTable":        (*DB).deleteTable,
+		"DescribeTable":      (*DB).describeTable,
+		"GetItem":            (*DB).getItem,
+		"ListTables":         (*DB).listTables,
+		"PutItem":            (*DB).putItem,
+		"Query":              (*DB).query,
+		"Scan":               (*DB).scan,
+		"TransactWriteItems": (*DB).transactWriteItems,
+		"UpdateItem":         (*DB).updateItem,
+	}[name]
+	if !ok {
+		return nil, wire.Protocol("UnknownOperationException", "the operation %s is not part of the local DynamoDB", name)
+	}
+	op, err := read(db, body)
+	if err != nil {
+		return nil, decodeError(err)
+	}
+	return op, nil
+}
+
+// table is the table of that name, or the service's error.
+func (db *DB) table(name string) (*table, error) {
+	if t := db.tables[name]; t != nil {
+		return t, nil
+	}
+	return nil, noTable()
+}
+
+func (t *table) index(name string) *index {
+	for _, ix := range t.indexes {
+		if ix.name == name {
+			return ix
+		}
+	}
+	return nil
+}
+
+// affordable is an error if the partition limits are on and a table's partition keys cannot give any more this second.
+func (db *DB) affordable(t *table, now time.Time, bill map[spender]float64) error {
+	if db.options.PartitionLimits && !t.spent.charge(now, bill) {
+		return throttled()
+	}
+	return nil
+}
+
+func failed(err error, costs ...ledger.Cost) wire.Outcome {
+	return wire.Outcome{Err: err, Costs: costs}
+}

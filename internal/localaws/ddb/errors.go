@@ -1,0 +1,135 @@
+package ddb
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
+	"github.com/landfall-dev/landfall/internal/localaws/faults"
+	"github.com/landfall-dev/landfall/internal/localaws/wire"
+)
+
+const namespace = "com.amazonaws.dynamodb.v20120810"
+
+func failure(typ, format string, args ...any) *wire.Error {
+	return &wire.Error{Namespace: namespace, Type: typ, Message: fmt.Sprintf(format, args...)}
+}
+
+func validation(format string, args ...any) *wire.Error {
+	return &wire.Error{Namespace: "com.amazon.coral.validate", Type: "ValidationException", Message: fmt.Sprintf(format, args...)}
+}
+
+// invalid makes a ValidationException of what the packages attr and expr complain of.
+func invalid(prefix string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return validation("%s%s", prefix, err)
+}
+
+func noTable() error { return failure("ResourceNotFoundException", "Requested resource not found") }
+
+func conditionFailed(old attr.Map, show bool) *wire.Error {
+	e := failure("ConditionalCheckFailedException", "The conditional request failed")
+	if show && old != nil {
+		e.Fields = map[string]any{"Item": old}
+	}
+	return e
+}
+
+func conflict() *wire.Error {
+	return failure("TransactionConflictException", "Transaction is ongoing for the item")
+}
+
+func throttled() *wire.Error {
+	return failure("ThrottlingException", "Throughput exceeds the current capacity of your table or index. DynamoDB is automatically scaling your table or index so please try again shortly. If exceptions persist, check if you have a hot key: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html")
+}
+
+// Failure is the service's own error of a kind of fault.
+func Failure(kind faults.Error) error {
+	switch kind {
+	case faults.Throttle:
+		return throttled()
+	case faults.Conflict:
+		return conflict()
+	case faults.Unavailable:
+		e := failure("ServiceUnavailableException", "The service is unavailable. Please try again later")
+		e.Status = http.StatusServiceUnavailable
+		return e
+	}
+	e := failure("InternalServerError", "Internal server error")
+	e.Status = http.StatusInternalServerError
+	return e
+}
+
+// decodeError makes the service's error of what a request's JSON was refused for.
+func decodeError(err error) error {
+	var bad *attr.InvalidError
+	var shape *attr.ShapeError
+	switch {
+	case errors.As(err, &bad):
+		return validation("%s", bad.Message)
+	case errors.As(err, &shape):
+		return wire.Protocol("SerializationException", "%s", shape.Message)
+	}
+	return err
+}
+
+// constraints collects what is wrong with the parameters of a request, as the service reports it: all at once.
+type constraints []string
+
+func (c *constraints) add(value, parameter, rule string) {
+	*c = append(*c, fmt.Sprintf("Value %s at '%s' failed to satisfy constraint: %s", value, parameter, rule))
+}
+
+// enum demands one of a few values, or none.
+func (c *constraints) enum(parameter, value string, allowed ...string) {
+	if value == "" {
+		return
+	}
+	for _, a := range allowed {
+		if value == a {
+			return
+		}
+	}
+	c.add("'"+value+"'", parameter, "Member must satisfy enum value set: ["+strings.Join(allowed, ", ")+"]")
+}
+
+// between demands a length or a number in a range.
+func (c *constraints) between(parameter, shown string, what string, n, low, high int) {
+	if n < low {
+		c.add(shown, parameter, fmt.Sprintf("Member must have %s greater than or equal to %d", what, low))
+	}
+	if n > high {
+		c.add(shown, parameter, fmt.Sprintf("Member must have %s less than or equal to %d", what, high))
+	}
+}
+
+func (c *constraints) err() error {
+	switch len(*c) {
+	case 0:
+		return nil
+	case 1:
+		return validation("1 validation error detected: %s", (*c)[0])
+	}
+	return validation("%d validation errors detected: %s", len(*c), strings.Join(*c, "; "))
+}
+
+// tableName demands a table's name and takes it out of an ARN.
+func (c *constraints) tableName(name *string) string {
+	if name == nil {
+		c.add("null", "tableName", "Member must not be null")
+		return ""
+	}
+	n := *name
+	if _, after, ok := strings.Cut(n, ":table/"); ok && strings.HasPrefix(n, "arn:") {
+		n, _, _ = strings.Cut(after, "/")
+	}
+	c.between("tableName", "'"+n+"'", "length", len(n), 3, 255)
+	if len(n) > 0 && strings.Trim(n, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") != "" {
+		c.add("'"+n+"'", "tableName", "Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+")
+	}
+	return n
+}

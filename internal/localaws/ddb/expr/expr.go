@@ -1,0 +1,294 @@
+// Package expr is DynamoDB's expression language: condition, filter, key condition, update and projection expressions
+// are parsed, checked as the service checks them before it looks at any item, and applied to items.
+//
+// It knows attribute values (package attr) and nothing of tables, indexes or requests. Every error it returns is meant
+// for the caller of the service, as the message of a ValidationException.
+package expr
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
+)
+
+// Limits of https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
+const (
+	maxBytes     = 4096
+	maxOperators = 300
+	maxIn        = 100
+	maxPath      = attr.MaxDepth
+)
+
+// Scope resolves the placeholders of a request's expressions, which share it, and knows which of them were used.
+type Scope struct {
+	Names  map[string]string
+	Values attr.Map
+
+	usedNames, usedValues map[string]bool
+}
+
+// Unused is an error if a placeholder was declared that no parsed expression uses.
+func (s *Scope) Unused() error {
+	if keys := missing(s.Names, s.usedNames); keys != "" {
+		return fmt.Errorf("Value provided in ExpressionAttributeNames unused in expressions: keys: {%s}", keys)
+	}
+	if keys := missing(s.Values, s.usedValues); keys != "" {
+		return fmt.Errorf("Value provided in ExpressionAttributeValues unused in expressions: keys: {%s}", keys)
+	}
+	return nil
+}
+
+func missing[V any](declared map[string]V, used map[string]bool) string {
+	if len(declared) == len(used) {
+		return "" // only what is declared is ever used
+	}
+	return strings.Join(slices.DeleteFunc(slices.Sorted(maps.Keys(declared)), func(k string) bool { return used[k] }), ", ")
+}
+
+func (s *Scope) name(placeholder string) (string, error) {
+	n, ok := s.Names[placeholder]
+	if !ok {
+		return "", fmt.Errorf("An expression attribute name used in the document path is not defined; attribute name: %s", placeholder)
+	}
+	if s.usedNames == nil {
+		s.usedNames = map[string]bool{}
+	}
+	s.usedNames[placeholder] = true
+	return n, nil
+}
+
+func (s *Scope) value(placeholder string) (attr.Value, error) {
+	v, ok := s.Values[placeholder]
+	if !ok {
+		return nil, fmt.Errorf("An expression attribute value used in expression is not defined; attribute value: %s", placeholder)
+	}
+	if s.usedValues == nil {
+		s.usedValues = map[string]bool{}
+	}
+	s.usedValues[placeholder] = true
+	return v, nil
+}
+
+// Path leads to an attribute: a name, then names of map entries and indexes of lists.
+type Path []Step
+
+// Step is one step of a path: into a list if Name is empty.
+type Step struct {
+	Name  string
+	Index int
+}
+
+// String is the path as error messages of the service show it.
+func (p Path) String() string {
+	parts := make([]string, len(p))
+	for i, s := range p {
+		parts[i] = s.Name
+		if s.Name == "" {
+			parts[i] = fmt.Sprintf("[%d]", s.Index)
+		}
+	}
+	return "[" + strings.Join(parts, ", ") + "]"
+}
+
+// Lookup is the value that the path leads to, nil if there is none.
+func (p Path) Lookup(item attr.Map) attr.Value {
+	var v attr.Value = item
+	for _, s := range p {
+		switch c := v.(type) {
+		case attr.Map:
+			if s.Name == "" {
+				return nil
+			}
+			v = c[s.Name]
+		case attr.List:
+			if s.Name != "" || s.Index >= len(c) {
+				return nil
+			}
+			v = c[s.Index]
+		default:
+			return nil
+		}
+	}
+	return v
+}
+
+// disjoint is an error if one path leads through another one, or if two use the same attribute as list and as map.
+func disjoint(paths []Path) error {
+	for i, p := range paths {
+		for _, q := range paths[:i] {
+			n := min(len(p), len(q))
+			same := 0
+			for same < n && p[same] == q[same] {
+				same++
+			}
+			switch {
+			case same == n:
+				return fmt.Errorf("Two document paths overlap with each other; must remove or rewrite one of these paths; path one: %s, path two: %s", q, p)
+			case (p[same].Name == "") != (q[same].Name == ""):
+				return fmt.Errorf("Two document paths conflict with each other; must remove or rewrite one of these paths; path one: %s, path two: %s", q, p)
+			}
+		}
+	}
+	return nil
+}
+
+// operand is what conditions and updates compute with: a path, a literal, a function or a sum.
+type operand struct {
+	path    Path
+	literal attr.Value
+	text    string // placeholder of the literal
+	fn      string
+	args    []*node
+}
+
+// node is a part of a parsed expression: an operand if op is empty, else an operator over kids.
+type node struct {
+	operand
+	op   string // AND OR NOT = <> < <= > >= BETWEEN IN + -, or call for a function that is a condition
+	kids []*node
+
+	paren bool // it stood in parentheses
+}
+
+const call = "call"
+
+func (n *node) boolean() bool { return n.op != "" && n.op != "+" && n.op != "-" }
+
+// parser turns one expression into nodes. The first error wins.
+type parser struct {
+	src       string
+	toks      []token
+	at        int
+	scope     *Scope
+	calls     map[string]int // functions that may be used, with their number of operands
+	operators int
+	nested    int
+	redundant bool
+}
+
+func newParser(src string, scope *Scope, calls map[string]int) (*parser, error) {
+	if strings.TrimSpace(src) == "" {
+		return nil, errors.New("The expression can not be empty;")
+	}
+	if len(src) > maxBytes {
+		return nil, fmt.Errorf("Expression size has exceeded the maximum allowed size; expression size: %d", len(src))
+	}
+	toks, bad := tokens(src)
+	p := &parser{src: src, toks: toks, scope: scope, calls: calls}
+	if bad.text != "" {
+		p.toks = append(toks, bad)
+		p.at = len(toks)
+		return nil, p.unexpected()
+	}
+	return p, nil
+}
+
+// unexpected is the syntax error at the current token.
+func (p *parser) unexpected() error {
+	t := p.toks[p.at]
+	from, to := t.start, t.end
+	if p.at > 0 {
+		from = p.toks[p.at-1].start
+	}
+	if p.at+1 < len(p.toks) {
+		to = p.toks[p.at+1].end
+	}
+	return fmt.Errorf("Syntax error; token: \"%s\", near: \"%s\"", t.text, p.src[from:to])
+}
+
+func (p *parser) peek() token { return p.toks[p.at] }
+
+func (p *parser) isSymbol(s string) bool { return p.peek().kind == symbol && p.peek().text == s }
+
+func (p *parser) symbol(s string) bool {
+	if p.isSymbol(s) {
+		p.at++
+		return true
+	}
+	return false
+}
+
+func (p *parser) isKeyword(w string) bool {
+	return p.peek().kind == word && strings.EqualFold(p.peek().text, w)
+}
+
+func (p *parser) keyword(w string) bool {
+	if p.isKeyword(w) {
+		p.at++
+		return true
+	}
+	return false
+}
+
+func (p *parser) expect(s string) error {
+	if !p.symbol(s) {
+		return p.unexpected()
+	}
+	return nil
+}
+
+// path reads a document path. Bare names must not be reserved words; placeholders stand for any name.
+func (p *parser) path() (Path, error) {
+	first, err := p.pathName()
+	if err != nil {
+		return nil, err
+	}
+	path := Path{{Name: first}}
+	for {
+		switch {
+		case p.symbol("."):
+			n, err := p.pathName()
+			if err != nil {
+				return nil, err
+			}
+			path = append(path, Step{Name: n})
+		case p.symbol("["):
+			i, err := p.index()
+			if err != nil {
+				return nil, err
+			}
+			path = append(path, Step{Index: i})
+		default:
+			return path, nil
+		}
+		if len(path) > maxPath {
+			return nil, fmt.Errorf("The document path has too many nesting elements; nesting levels: %d", len(path))
+		}
+	}
+}
+
+func (p *parser) pathName() (string, error) {
+	t := p.peek()
+	switch t.kind {
+	case name:
+		p.at++
+		return p.scope.name(t.text)
+	case word:
+		if Reserved(t.text) {
+			return "", fmt.Errorf("Attribute name is a reserved keyword; reserved keyword: %s", t.text)
+		}
+		p.at++
+		return t.text, nil
+	}
+	return "", p.unexpected()
+}
+
+func (p *parser) index() (int, error) {
+	t := p.peek()
+	if t.kind != number {
+		return 0, p.unexpected()
+	}
+	p.at++
+	if len(t.text) > 8 {
+		return 0, fmt.Errorf("List index is not within the allowable range; index: [%s]", t.text)
+	}
+	i := 0
+	for _, d := range []byte(t.text) {
+		i = i*10 + int(d-'0')
+	}
+	return i, p.expect("]")
+}

@@ -1,0 +1,114 @@
+package expr
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
+)
+
+// Projection picks parts of items.
+type Projection struct {
+	paths []Path
+	root  *branch
+}
+
+// branch is a tree of steps; one without steps takes all that is there.
+type branch struct {
+	steps map[Step]*branch
+}
+
+// ParseProjection parses a projection expression.
+func ParseProjection(src string, scope *Scope) (*Projection, error) {
+	p, err := newParser(src, scope, nil)
+	if err != nil {
+		return nil, err
+	}
+	var paths []Path
+	for {
+		path, err := p.path()
+		if err != nil {
+			return nil, err
+		}
+		paths = append(paths, path)
+		if !p.symbol(",") {
+			break
+		}
+	}
+	if p.peek().kind != end {
+		return nil, p.unexpected()
+	}
+	if err := disjoint(paths); err != nil {
+		return nil, err
+	}
+	return Project(paths), nil
+}
+
+// Project is the projection to paths, none of which leads through another one.
+func Project(paths []Path) *Projection {
+	p := &Projection{paths, &branch{}}
+	for _, path := range paths {
+		b := p.root
+		for _, s := range path {
+			if b.steps == nil {
+				b.steps = map[Step]*branch{}
+			}
+			if b.steps[s] == nil {
+				b.steps[s] = &branch{}
+			}
+			b = b.steps[s]
+		}
+	}
+	return p
+}
+
+// Names are the top-level attributes that are picked from.
+func (p *Projection) Names() []string {
+	names := make([]string, len(p.paths))
+	for i, path := range p.paths {
+		names[i] = path[0].Name
+	}
+	return names
+}
+
+// Apply is what the projection picks of an item; elements of lists move together.
+func (p *Projection) Apply(item attr.Map) attr.Map {
+	if picked, ok := p.root.pick(item).(attr.Map); ok {
+		return picked
+	}
+	return attr.Map{}
+}
+
+// pick is nil if nothing is there.
+func (b *branch) pick(v attr.Value) attr.Value {
+	if len(b.steps) == 0 {
+		return v
+	}
+	switch v := v.(type) {
+	case attr.Map:
+		out := attr.Map{}
+		for s, next := range b.steps {
+			if inner := v[s.Name]; s.Name != "" && inner != nil {
+				if picked := next.pick(inner); picked != nil {
+					out[s.Name] = picked
+				}
+			}
+		}
+		if len(out) > 0 {
+			return out
+		}
+	case attr.List:
+		out := attr.List{}
+		for _, s := range slices.SortedFunc(maps.Keys(b.steps), func(s, t Step) int { return s.Index - t.Index }) {
+			if s.Name == "" && s.Index < len(v) {
+				if picked := b.steps[s].pick(v[s.Index]); picked != nil {
+					out = append(out, picked)
+				}
+			}
+		}
+		if len(out) > 0 {
+			return out
+		}
+	}
+	return nil
+}

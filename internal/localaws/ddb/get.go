@@ -1,0 +1,102 @@
+package ddb
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
+	"github.com/landfall-dev/landfall/internal/localaws/ddb/expr"
+	"github.com/landfall-dev/landfall/internal/localaws/faults"
+	"github.com/landfall-dev/landfall/internal/localaws/ledger"
+	"github.com/landfall-dev/landfall/internal/localaws/wire"
+)
+
+type getInput struct {
+	TableName            *string
+	Key                  attr.Map
+	ProjectionExpression *string
+	placeholders
+	ConsistentRead         bool
+	ReturnConsumedCapacity string
+
+	AttributesToGet json.RawMessage // legacy
+}
+
+type getAnswer struct {
+	Item             attr.Map  `json:",omitzero"`
+	ConsumedCapacity *consumed `json:",omitempty"`
+}
+
+// lookup is a read of one item that was checked as far as that needs no table.
+type lookup struct {
+	table      string
+	key        attr.Map
+	projection *expr.Projection
+}
+
+func (in *getInput) lookup() (lookup, error) {
+	var c constraints
+	l := lookup{table: c.tableName(in.TableName), key: in.Key}
+	if in.Key == nil {
+		c.add("null", "key", "Member must not be null")
+	}
+	c.enum("returnConsumedCapacity", in.ReturnConsumedCapacity, "INDEXES", "TOTAL", "NONE")
+	if err := c.err(); err != nil {
+		return l, err
+	}
+	if err := refuseLegacy(named{"AttributesToGet": in.AttributesToGet}, map[string]*string{"ProjectionExpression": in.ProjectionExpression}); err != nil {
+		return l, err
+	}
+	scope, err := in.scope(in.ProjectionExpression)
+	if err != nil {
+		return l, err
+	}
+	if l.projection, err = parseProjection(in.ProjectionExpression, scope); err != nil {
+		return l, err
+	}
+	return l, invalid("", scope.Unused())
+}
+
+// found is the item and what reading it consumes at a factor: 0.5, 1, or 2 in a transaction.
+func (db *DB) found(l lookup, now time.Time, factor float64) (attr.Map, ledger.Cost, error) {
+	t, err := db.table(l.table)
+	if err != nil {
+		return nil, ledger.Cost{}, err
+	}
+	if err := t.key.check(l.key); err != nil {
+		return nil, ledger.Cost{}, err
+	}
+	item := t.items.get(string(t.key.position(l.key)))
+	cost := ledger.Cost{Table: t.name, Read: factor * readUnits(item.Size(), true)}
+	who := spender{key: string(partition(l.key[t.key.hash.name]))}
+	if err := db.affordable(t, now, map[spender]float64{who: cost.Read}); err != nil {
+		return nil, ledger.Cost{}, err
+	}
+	if item != nil && l.projection != nil {
+		item = l.projection.Apply(item)
+	}
+	return item, cost, nil
+}
+
+func (db *DB) getItem(body []byte) (operation, error) {
+	var in getInput
+	if err := wire.Decode(body, &in); err != nil {
+		return operation{}, err
+	}
+	l, err := in.lookup()
+	if err != nil {
+		return operation{}, err
+	}
+	factor := 0.5
+	if in.ConsistentRead {
+		factor = 1
+	}
+	return operation{resource: l.table, run: func(now time.Time, _ faults.Fault) wire.Outcome {
+		item, cost, err := db.found(l, now, factor)
+		if err != nil {
+			return failed(err)
+		}
+		costs := []ledger.Cost{cost}
+		return wire.Outcome{Answer: getAnswer{item, db.one(in.ReturnConsumedCapacity, costs)}, Costs: costs}
+	}}, nil
+}

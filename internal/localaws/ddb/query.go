@@ -1,0 +1,298 @@
+package ddb
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
+	"github.com/landfall-dev/landfall/internal/localaws/ddb/expr"
+	"github.com/landfall-dev/landfall/internal/localaws/faults"
+	"github.com/landfall-dev/landfall/internal/localaws/ledger"
+	"github.com/landfall-dev/landfall/internal/localaws/wire"
+)
+
+// maxPage is how much a query or scan reads for one answer, before its filter.
+const maxPage = 1 << 20
+
+// pageInput are the parameters of Query and Scan.
+type pageInput struct {
+	TableName              *string
+	IndexName              *string
+	KeyConditionExpression *string
+	FilterExpression       *string
+	ProjectionExpression   *string
+	placeholders
+	ScanIndexForward       *bool
+	Limit                  *int
+	ExclusiveStartKey      attr.Map
+	Select                 string
+	ConsistentRead         bool
+	Segment, TotalSegments *int
+	ReturnConsumedCapacity string
+
+	AttributesToGet, KeyConditions, QueryFilter, ScanFilter, ConditionalOperator json.RawMessage // legacy
+}
+
+type pageAnswer struct {
+	Items            *[]attr.Map `json:",omitempty"`
+	Count            int
+	ScannedCount     int
+	LastEvaluatedKey attr.Map  `json:",omitempty"`
+	ConsumedCapacity *consumed `json:",omitempty"`
+}
+
+// page is a Query or Scan that was checked as far as that needs no table.
+type page struct {
+	in         *pageInput
+	table      string
+	scope      *expr.Scope
+	filter     *expr.Condition
+	projection *expr.Projection
+}
+
+func (db *DB) query(body []byte) (operation, error) { return db.page(body, true) }
+
+func (db *DB) scan(body []byte) (operation, error) { return db.page(body, false) }
+
+func (db *DB) page(body []byte, query bool) (operation, error) {
+	var in pageInput
+	if err := wire.Decode(body, &in); err != nil {
+		return operation{}, err
+	}
+	p, err := in.page(query)
+	if err != nil {
+		return operation{}, err
+	}
+	return operation{resource: p.table, run: func(now time.Time, f faults.Fault) wire.Outcome { return db.read(now, f, p, query) }}, nil
+}
+
+// page checks the parameters.
+func (in *pageInput) page(query bool) (*page, error) {
+	var c constraints
+	p := &page{in: in, table: c.tableName(in.TableName)}
+	if in.Limit != nil {
+		c.between("limit", fmt.Sprintf("'%d'", *in.Limit), "value", *in.Limit, 1, 1<<31-1)
+	}
+	c.enum("returnConsumedCapacity", in.ReturnConsumedCapacity, "INDEXES", "TOTAL", "NONE")
+	c.enum("select", in.Select, "SPECIFIC_ATTRIBUTES", "COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES")
+	if in.TotalSegments != nil {
+		c.between("totalSegments", fmt.Sprintf("'%d'", *in.TotalSegments), "value", *in.TotalSegments, 1, 1000000)
+	}
+	if in.Segment != nil {
+		c.between("segment", fmt.Sprintf("'%d'", *in.Segment), "value", *in.Segment, 0, 999999)
+	}
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	legacy := named{"AttributesToGet": in.AttributesToGet, "KeyConditions": in.KeyConditions, "QueryFilter": in.QueryFilter, "ScanFilter": in.ScanFilter, "ConditionalOperator": in.ConditionalOperator}
+	if err := refuseLegacy(legacy, map[string]*string{"KeyConditionExpression": in.KeyConditionExpression, "FilterExpression": in.FilterExpression, "ProjectionExpression": in.ProjectionExpression}); err != nil {
+		return nil, err
+	}
+	if query && in.KeyConditionExpression == nil {
+		return nil, validation("Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.")
+	}
+	if err := in.checkShape(query); err != nil {
+		return nil, err
+	}
+	return p, p.parse()
+}
+
+// checkShape finds parameters that contradict each other.
+func (in *pageInput) checkShape(query bool) error {
+	switch {
+	case in.Select == "SPECIFIC_ATTRIBUTES" && in.ProjectionExpression == nil:
+		return validation("Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES")
+	case in.ProjectionExpression != nil && in.Select != "" && in.Select != "SPECIFIC_ATTRIBUTES":
+		return validation("Cannot specify the ProjectionExpression when choosing to get %s", in.Select)
+	case in.Select == "ALL_PROJECTED_ATTRIBUTES" && in.IndexName == nil:
+		return validation("ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName")
+	case query:
+		return nil
+	case in.Segment != nil && in.TotalSegments == nil:
+		return validation("The TotalSegments parameter is required but was not present in the request when Segment parameter is present")
+	case in.Segment == nil && in.TotalSegments != nil:
+		return validation("The Segment parameter is required but was not present in the request when parameter TotalSegments is present")
+	case in.Segment != nil && *in.Segment >= *in.TotalSegments:
+		return validation("The Segment parameter is zero-based and must be less than parameter TotalSegments: Segment: %d is not less than TotalSegments: %d", *in.Segment, *in.TotalSegments)
+	}
+	return nil
+}
+
+func (p *page) parse() (err error) {
+	in := p.in
+	if p.scope, err = in.scope(in.KeyConditionExpression, in.FilterExpression, in.ProjectionExpression); err != nil {
+		return err
+	}
+	if p.filter, err = parseCondition("FilterExpression", in.FilterExpression, p.scope); err != nil {
+		return err
+	}
+	if p.projection, err = parseProjection(in.ProjectionExpression, p.scope); err != nil {
+		return err
+	}
+	if in.KeyConditionExpression == nil {
+		return invalid("", p.scope.Unused())
+	}
+	// Its meaning needs the table; that it can be parsed does not.
+	if _, err := parseCondition("KeyConditionExpression", in.KeyConditionExpression, p.scope); err != nil {
+		return err
+	}
+	return invalid("", p.scope.Unused())
+}
+
+// source is what a page is read from: a table or an index.
+type source struct {
+	table *table
+	index *index // nil for the table
+	key   keySchema
+	items *store
+}
+
+func (db *DB) source(p *page, now time.Time, f faults.Fault) (source, error) {
+	t, err := db.table(p.table)
+	if err != nil {
+		return source{}, err
+	}
+	if p.in.IndexName == nil {
+		return source{table: t, key: t.key, items: &t.items}, nil
+	}
+	ix := t.index(*p.in.IndexName)
+	if ix == nil {
+		return source{}, validation("The table does not have the specified index: %s", *p.in.IndexName)
+	}
+	s := source{t, ix, ix.key, &ix.entries}
+	if ix.local {
+		return s, nil
+	}
+	if p.in.ConsistentRead {
+		return s, validation("Consistent reads are not supported on global secondary indexes")
+	}
+	if p.in.Select == "ALL_ATTRIBUTES" && ix.keep != nil {
+		return s, validation("One or more parameter values were invalid: Select type ALL_ATTRIBUTES is not supported for global secondary index %s because its projection type is not ALL", ix.name)
+	}
+	if p.projection != nil && ix.keep != nil {
+		for _, n := range p.projection.Names() {
+			if !ix.keep[n] {
+				return s, validation("One or more parameter values were invalid: Global secondary index %s does not project [%s]", ix.name, n)
+			}
+		}
+	}
+	if f.StaleIndex > 0 {
+		s.items = ix.asOf(now.Add(-min(f.StaleIndex, faults.MaxStale)))
+	}
+	return s, nil
+}
+
+// position is where an item that the source has stands in it.
+func (s source) position(item attr.Map) string {
+	if s.index != nil {
+		return s.index.position(item)
+	}
+	return string(s.key.position(item))
+}
+
+// lastKey is the LastEvaluatedKey that leads to behind an item.
+func (s source) lastKey(item attr.Map) attr.Map {
+	key := s.table.key.pick(item)
+	for name, v := range s.key.pick(item) {
+		key[name] = v
+	}
+	return key
+}
+
+// start is the position that an ExclusiveStartKey stands for.
+func (s source) start(key attr.Map) (string, error) {
+	want := map[string]keyAttr{}
+	for _, a := range append(s.table.key.attrs(), s.key.attrs()...) {
+		want[a.name] = a
+	}
+	for name, a := range want {
+		if v := key[name]; v == nil || v.Type() != a.typ {
+			return "", validation("The provided starting key is invalid: The provided key element does not match the schema")
+		}
+	}
+	if len(key) != len(want) {
+		return "", validation("The provided starting key is invalid")
+	}
+	return s.position(key), nil
+}
+
+// read answers a Query or Scan.
+func (db *DB) read(now time.Time, f faults.Fault, p *page, query bool) wire.Outcome {
+	s, err := db.source(p, now, f)
+	if err != nil {
+		return failed(err)
+	}
+	span, err := s.span(p, query)
+	if err != nil {
+		return failed(err)
+	}
+	answer, bytes, fetched := s.collect(p, span)
+	cost := ledger.Cost{Table: s.table.name, Read: readUnits(bytes, p.in.ConsistentRead)}
+	if s.index != nil {
+		cost.Index = s.index.name
+	}
+	costs := []ledger.Cost{cost}
+	if fetched > 0 {
+		costs = append(costs, ledger.Cost{Table: s.table.name, Read: fetched})
+	}
+	if query {
+		who := spender{index: cost.Index, key: span.partition}
+		if err := db.affordable(s.table, now, map[spender]float64{who: cost.Read}); err != nil {
+			return failed(err)
+		}
+	}
+	answer.ConsumedCapacity = db.one(p.in.ReturnConsumedCapacity, costs)
+	return wire.Outcome{Answer: answer, Costs: costs}
+}
+
+// collect reads a page. fetched is what it costs to fetch from the table what a local index does not have.
+func (s source) collect(p *page, sp span) (answer pageAnswer, bytes int, fetched float64) {
+	items := []attr.Map{}
+	for e := range sp.entries(s.items) {
+		size := e.item.Size()
+		if answer.ScannedCount > 0 && bytes+size > maxPage {
+			answer.LastEvaluatedKey = s.lastKey(sp.last)
+			break
+		}
+		bytes += size
+		answer.ScannedCount++
+		sp.last = e.item
+		item := e.item
+		if s.fetches(p) {
+			item = s.table.items.get(string(s.table.key.position(item)))
+			fetched += readUnits(item.Size(), p.in.ConsistentRead)
+		}
+		if p.filter == nil || p.filter.Matches(item) {
+			if p.projection != nil {
+				item = p.projection.Apply(item)
+			}
+			answer.Count++
+			items = append(items, item)
+		}
+		if p.in.Limit != nil && answer.ScannedCount == *p.in.Limit {
+			answer.LastEvaluatedKey = s.lastKey(sp.last)
+			break
+		}
+	}
+	if p.in.Select != "COUNT" {
+		answer.Items = &items
+	}
+	return answer, bytes, fetched
+}
+
+// fetches reports whether a local index has to be completed from the table.
+func (s source) fetches(p *page) bool {
+	if s.index == nil || !s.index.local || s.index.keep == nil {
+		return false
+	}
+	if p.projection == nil {
+		return p.in.Select == "ALL_ATTRIBUTES"
+	}
+	for _, n := range p.projection.Names() {
+		if !s.index.keep[n] {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,198 @@
+package ddb
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
+)
+
+// The most indexes that a table can have.
+const (
+	maxGlobalIndexes = 20
+	maxLocalIndexes  = 5
+)
+
+const invalidParameters = "One or more parameter values were invalid: "
+
+// table checks a specification and makes an empty table of it.
+func (spec *tableSpec) table() (*table, error) {
+	if spec.TableName == nil {
+		return nil, validation("The parameter 'TableName' is required but was not present in the request")
+	}
+	var c constraints
+	t := &table{name: c.tableName(spec.TableName), held: map[string]bool{}}
+	spec.constrain(&c)
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	if err := spec.checkBilling(); err != nil {
+		return nil, err
+	}
+	types := spec.attributes()
+	used := map[string]bool{}
+	var err error
+	if t.key, err = schemaOf(spec.KeySchema, types, used); err != nil {
+		return nil, err
+	}
+	if err := spec.addIndexes(t, types, used); err != nil {
+		return nil, err
+	}
+	if len(used) != len(types) {
+		return nil, validation(invalidParameters + "Number of attributes in KeySchema does not exactly match number of attributes defined in AttributeDefinitions")
+	}
+	if s := spec.StreamSpecification; s != nil && s.StreamEnabled && s.StreamViewType == "" {
+		return nil, validation(invalidParameters + "StreamViewType is required when StreamEnabled is true")
+	}
+	t.spec = *spec
+	return t, nil
+}
+
+// constrain finds what no table can have.
+func (spec *tableSpec) constrain(c *constraints) {
+	c.enum("billingMode", spec.BillingMode, "PROVISIONED", "PAY_PER_REQUEST")
+	c.enum("tableClass", spec.TableClass, "STANDARD", "STANDARD_INFREQUENT_ACCESS")
+	if spec.KeySchema == nil {
+		c.add("null", "keySchema", "Member must not be null")
+	}
+	if spec.AttributeDefinitions == nil {
+		c.add("null", "attributeDefinitions", "Member must not be null")
+	}
+	constrainKeys(c, "keySchema", spec.KeySchema)
+	for i, d := range spec.AttributeDefinitions {
+		at := fmt.Sprintf("attributeDefinitions.%d.member.", i+1)
+		c.enum(at+"attributeType", d.AttributeType, "B", "N", "S")
+		c.between(at+"attributeName", "'"+d.AttributeName+"'", "length", len(d.AttributeName), 1, 255)
+	}
+	for group, list := range map[string][]indexSpec{"globalSecondaryIndexes": spec.GlobalSecondaryIndexes, "localSecondaryIndexes": spec.LocalSecondaryIndexes} {
+		for i, ix := range list {
+			at := fmt.Sprintf("%s.%d.member.", group, i+1)
+			c.between(at+"indexName", "'"+ix.IndexName+"'", "length", len(ix.IndexName), 3, 255)
+			c.enum(at+"projection.projectionType", ix.Projection.ProjectionType, "ALL", "INCLUDE", "KEYS_ONLY")
+			constrainKeys(c, at+"keySchema", ix.KeySchema)
+		}
+	}
+	if s := spec.StreamSpecification; s != nil {
+		c.enum("streamSpecification.streamViewType", s.StreamViewType, "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES", "KEYS_ONLY")
+	}
+}
+
+func constrainKeys(c *constraints, at string, keys []keyElement) {
+	if keys != nil {
+		c.between(at, fmt.Sprintf("'%v'", keys), "length", len(keys), 1, 2)
+	}
+	for i, k := range keys {
+		c.enum(fmt.Sprintf("%s.%d.member.keyType", at, i+1), k.KeyType, "HASH", "RANGE")
+	}
+}
+
+func (spec *tableSpec) checkBilling() error {
+	switch p := spec.ProvisionedThroughput; {
+	case spec.BillingMode == "PAY_PER_REQUEST" && p != nil:
+		return validation(invalidParameters + "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST")
+	case spec.BillingMode != "PAY_PER_REQUEST" && p == nil:
+		return validation(invalidParameters + "ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED")
+	case p != nil && (p.ReadCapacityUnits < 1 || p.WriteCapacityUnits < 1):
+		return validation(invalidParameters + "ReadCapacityUnits and WriteCapacityUnits must be at least 1")
+	}
+	return nil
+}
+
+// schemaOf makes a key of its elements and marks their attributes as used.
+func schemaOf(elements []keyElement, types map[string]attr.Type, used map[string]bool) (keySchema, error) {
+	var k keySchema
+	if len(elements) == 0 || elements[0].KeyType != "HASH" {
+		return k, validation("Invalid KeySchema: The first KeySchemaElement is not a HASH key type")
+	}
+	if len(elements) == 2 && elements[1].KeyType != "RANGE" {
+		return k, validation("Invalid KeySchema: The second KeySchemaElement is not a RANGE key type")
+	}
+	if len(elements) == 2 && elements[0].AttributeName == elements[1].AttributeName {
+		return k, validation("Both the Hash Key and the Range Key element in the KeySchema have the same name")
+	}
+	for _, e := range elements {
+		typ, ok := types[e.AttributeName]
+		if !ok {
+			return k, undefined(elements, types)
+		}
+		used[e.AttributeName] = true
+		if e.KeyType == "HASH" {
+			k.hash = keyAttr{e.AttributeName, typ}
+		} else {
+			k.sort = keyAttr{e.AttributeName, typ}
+		}
+	}
+	return k, nil
+}
+
+func undefined(elements []keyElement, types map[string]attr.Type) error {
+	var keys, defined []string
+	for _, e := range elements {
+		keys = append(keys, e.AttributeName)
+	}
+	for name := range types {
+		defined = append(defined, name)
+	}
+	slices.Sort(defined)
+	return validation(invalidParameters+"Some index key attributes are not defined in AttributeDefinitions. Keys: [%s], AttributeDefinitions: [%s]", strings.Join(keys, ", "), strings.Join(defined, ", "))
+}
+
+func (spec *tableSpec) addIndexes(t *table, types map[string]attr.Type, used map[string]bool) error {
+	switch {
+	case len(spec.LocalSecondaryIndexes) > maxLocalIndexes:
+		return validation(invalidParameters+"Number of LocalSecondaryIndexes exceeds per-table limit of %d", maxLocalIndexes)
+	case len(spec.GlobalSecondaryIndexes) > maxGlobalIndexes:
+		return validation(invalidParameters+"GlobalSecondaryIndex count exceeds the per-table limit of %d", maxGlobalIndexes)
+	case len(spec.LocalSecondaryIndexes) > 0 && t.key.sort.name == "":
+		return validation(invalidParameters + "Table KeySchema does not have a range key, which is required when specifying a LocalSecondaryIndex")
+	}
+	for i, s := range append(slices.Clone(spec.LocalSecondaryIndexes), spec.GlobalSecondaryIndexes...) {
+		ix, err := newIndex(s, t.key, types, used)
+		if err != nil {
+			return err
+		}
+		ix.local = i < len(spec.LocalSecondaryIndexes)
+		switch {
+		case t.index(ix.name) != nil:
+			return validation(invalidParameters+"Duplicate index name: %s", ix.name)
+		case ix.local && ix.key.hash != t.key.hash:
+			return validation(invalidParameters+"Index KeySchema does not have the same leading hash key as table KeySchema for index: %s. index hash key: %s, table hash key: %s", ix.name, ix.key.hash.name, t.key.hash.name)
+		case ix.local && ix.key.sort.name == "":
+			return validation(invalidParameters+"Index KeySchema does not have a range key for index: %s", ix.name)
+		case !ix.local && spec.BillingMode == "PAY_PER_REQUEST" && s.ProvisionedThroughput != nil:
+			return validation(invalidParameters+"ProvisionedThroughput should not be specified for index: %s when BillingMode is PAY_PER_REQUEST", ix.name)
+		case !ix.local && spec.BillingMode != "PAY_PER_REQUEST" && s.ProvisionedThroughput == nil:
+			return validation(invalidParameters+"ProvisionedThroughput must be specified for index: %s", ix.name)
+		}
+		t.indexes = append(t.indexes, ix)
+	}
+	return nil
+}
+
+// newIndex makes an empty index.
+func newIndex(s indexSpec, base keySchema, types map[string]attr.Type, used map[string]bool) (*index, error) {
+	key, err := schemaOf(s.KeySchema, types, used)
+	if err != nil {
+		return nil, err
+	}
+	ix := &index{name: s.IndexName, spec: s, key: key, base: base}
+	switch p := s.Projection; {
+	case p.ProjectionType == "":
+		return nil, validation(invalidParameters + "Unknown ProjectionType: null")
+	case p.ProjectionType == "INCLUDE" && len(p.NonKeyAttributes) == 0:
+		return nil, validation(invalidParameters + "ProjectionType is INCLUDE, but NonKeyAttributes is not specified")
+	case p.ProjectionType != "INCLUDE" && len(p.NonKeyAttributes) > 0:
+		return nil, validation(invalidParameters+"ProjectionType is %s, but NonKeyAttributes is specified", p.ProjectionType)
+	case p.ProjectionType == "ALL":
+		return ix, nil
+	}
+	ix.keep = map[string]bool{}
+	for _, a := range append(base.attrs(), key.attrs()...) {
+		ix.keep[a.name] = true
+	}
+	for _, name := range s.Projection.NonKeyAttributes {
+		ix.keep[name] = true
+	}
+	return ix, nil
+}

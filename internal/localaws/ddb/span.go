@@ -1,0 +1,149 @@
+package ddb
+
+import (
+	"encoding/binary"
+	"iter"
+	"math"
+
+	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
+	"github.com/landfall-dev/landfall/internal/localaws/ddb/expr"
+)
+
+// span is a range of positions, low <= p < high, that is read in one direction.
+type span struct {
+	low, high string // an empty high is none
+	down      bool
+	partition string // of a query
+	last      attr.Map
+}
+
+// after is the first position that begins with no such prefix, and is behind those that do; empty if there is none.
+func after(prefix string) string {
+	b := []byte(prefix)
+	for i := len(b) - 1; i >= 0; i-- {
+		if b[i] != 0xff {
+			b[i]++
+			return string(b[:i+1])
+		}
+	}
+	return ""
+}
+
+func (sp *span) entries(s *store) iter.Seq[entry] {
+	return func(yield func(entry) bool) {
+		if sp.down {
+			for e := range s.descend(sp.high) {
+				if e.key < sp.low || !yield(e) {
+					return
+				}
+			}
+			return
+		}
+		for e := range s.ascend(sp.low) {
+			if sp.high != "" && e.key >= sp.high || !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+// span is what the parameters of a page select of its source.
+func (s source) span(p *page, query bool) (span, error) {
+	var sp span
+	var err error
+	if query {
+		sp, err = s.queried(p)
+	} else {
+		sp = segment(p.in)
+	}
+	if err != nil || p.in.ExclusiveStartKey == nil {
+		return sp, err
+	}
+	start, err := s.start(p.in.ExclusiveStartKey)
+	if err != nil {
+		return sp, err
+	}
+	if start < sp.low || sp.high != "" && start >= sp.high {
+		if query {
+			return sp, validation("The provided starting key is outside query boundaries based on provided conditions")
+		}
+		return sp, validation("The provided starting key is invalid: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with correct Segment. TotalSegments: %d Segment: %d", *p.in.TotalSegments, *p.in.Segment)
+	}
+	if sp.down {
+		sp.high = start
+	} else {
+		sp.low = start + "\x00" // the next one that there can be
+	}
+	return sp, nil
+}
+
+// segment is the part of a scan: positions begin with a hash of 64 bits, of which each segment takes a range.
+func segment(in *pageInput) span {
+	if in.TotalSegments == nil {
+		return span{}
+	}
+	width := math.MaxUint64/uint64(*in.TotalSegments) + 1
+	bound := func(i int) string { return string(binary.BigEndian.AppendUint64(nil, width*uint64(i))) }
+	sp := span{low: bound(*in.Segment)}
+	if *in.Segment+1 < *in.TotalSegments {
+		sp.high = bound(*in.Segment + 1)
+	}
+	return sp
+}
+
+// queried is the part of one partition that a key condition selects.
+func (s source) queried(p *page) (span, error) {
+	k, err := expr.ParseKeyCondition(*p.in.KeyConditionExpression, p.scope, s.key.hash.name, s.key.sort.name)
+	if err != nil {
+		return span{}, invalid("", err)
+	}
+	if err := checkOperands(s.key, k); err != nil {
+		return span{}, err
+	}
+	if err := keyNotFilter(p.filter, s.key); err != nil {
+		return span{}, err
+	}
+	hash := string(partition(k.Hash))
+	sp := span{low: hash, high: after(hash), partition: hash, down: p.in.ScanIndexForward != nil && !*p.in.ScanIndexForward}
+	at := func(v attr.Value) string { return string(attr.AppendKey([]byte(hash), v)) }
+	switch k.Op {
+	case "=":
+		sp.low, sp.high = at(k.Low), after(at(k.Low))
+	case "<":
+		sp.high = at(k.Low)
+	case "<=":
+		sp.high = after(at(k.Low))
+	case ">":
+		sp.low = after(at(k.Low))
+	case ">=":
+		sp.low = at(k.Low)
+	case "BETWEEN":
+		sp.low, sp.high = at(k.Low), after(at(k.High))
+	case "begins_with":
+		sp.low = string(attr.AppendKeyPrefix([]byte(hash), k.Low))
+		sp.high = after(sp.low)
+	}
+	return sp, nil
+}
+
+// checkOperands is an error if a value has not the type of its key attribute, or is none that a key can have.
+func checkOperands(key keySchema, k expr.KeyCondition) error {
+	for _, o := range []struct {
+		a keyAttr
+		v attr.Value
+	}{{key.hash, k.Hash}, {key.sort, k.Low}, {key.sort, k.High}} {
+		if o.v == nil {
+			continue
+		}
+		if o.v.Type() != o.a.typ {
+			return validation("One or more parameter values were invalid: Condition parameter type does not match schema type")
+		}
+		if o.a.typ != attr.TypeN && attr.Size(o.v) == 0 && k.Op != "begins_with" {
+			return validation("One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: %s", o.a.name)
+		}
+	}
+	if k.Op == "begins_with" && key.sort.typ == attr.TypeN {
+		return validation("Invalid KeyConditionExpression: Incorrect operand type for operator or function; operator or function: begins_with, operand type: N")
+	}
+	return nil
+}

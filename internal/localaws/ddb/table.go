@@ -1,0 +1,169 @@
+package ddb
+
+import (
+	"time"
+
+	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
+	"github.com/landfall-dev/landfall/internal/localaws/faults"
+)
+
+// maxItem is the largest item, in bytes. https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
+const maxItem = 400 << 10
+
+// table is a table with its items and indexes.
+type table struct {
+	name    string
+	id      string
+	created time.Time
+	spec    tableSpec
+	key     keySchema
+	items   store
+	bytes   int
+	indexes []*index
+	held    map[string]bool // positions of items that a transaction holds
+	ttl     string          // attribute; empty if items do not expire
+	spent   spending
+}
+
+// index is a secondary index; local ones share the table's hash key.
+type index struct {
+	name    string
+	local   bool
+	spec    indexSpec
+	key     keySchema
+	base    keySchema       // the table's
+	keep    map[string]bool // attributes that entries have; nil for all
+	entries store
+	bytes   int
+	history []indexChange // latest last, for stale reads
+}
+
+type indexChange struct {
+	at  time.Time
+	key string
+	old attr.Map
+}
+
+// entry is the item as the index has it, nil if it is not in it: an item without the index's key attributes.
+func (ix *index) entry(item attr.Map) attr.Map {
+	for _, a := range ix.key.attrs() {
+		if v := item[a.name]; v == nil || v.Type() != a.typ {
+			return nil
+		}
+	}
+	if ix.keep == nil {
+		return item
+	}
+	entry := attr.Map{}
+	for name, v := range item {
+		if ix.keep[name] {
+			entry[name] = v
+		}
+	}
+	return entry
+}
+
+// position is where an entry stands: in the order of the index's key, ties in the order of the table's.
+func (ix *index) position(entry attr.Map) string {
+	p := ix.key.position(entry)
+	for _, a := range ix.base.attrs() {
+		p = attr.AppendKey(p, entry[a.name])
+	}
+	return string(p)
+}
+
+// checkKeys is an error if an item has a key attribute of the index of another type, or empty, or too large.
+func (ix *index) checkKeys(item attr.Map) error {
+	for _, a := range ix.key.attrs() {
+		v := item[a.name]
+		if v == nil {
+			continue
+		}
+		if v.Type() != a.typ {
+			return validation("One or more parameter values were invalid: Type mismatch for Index Key %s Expected: %s Actual: %s IndexName: %s", a.name, a.typ, v.Type(), ix.name)
+		}
+		limit, size := maxHashKey, attr.Size(v)
+		if a == ix.key.sort {
+			limit = maxSortKey
+		}
+		switch {
+		case size == 0 && a.typ == attr.TypeB:
+			return validation("One or more parameter values are not valid. A value specified for a secondary index key is not supported. The AttributeValue for a key attribute cannot contain an empty binary value. IndexName: %s, IndexKey: %s", ix.name, a.name)
+		case size == 0:
+			return validation("One or more parameter values are not valid. A value specified for a secondary index key is not supported. The AttributeValue for a key attribute cannot contain an empty string value. IndexName: %s, IndexKey: %s", ix.name, a.name)
+		case a.typ != attr.TypeN && size > limit:
+			return validation("One or more parameter values were invalid: Size of an index key has exceeded the maximum size limit of %d bytes. IndexName: %s, IndexKey: %s", limit, ix.name, a.name)
+		}
+	}
+	return nil
+}
+
+// put moves the index from the old entry of an item to the new one; either may be nil.
+func (ix *index) put(old, entry attr.Map, now time.Time) {
+	var from, to string
+	if old != nil {
+		from = ix.position(old)
+		ix.bytes -= old.Size()
+	}
+	if entry != nil {
+		to = ix.position(entry)
+		ix.bytes += entry.Size()
+	}
+	if old != nil && from != to {
+		ix.history = append(ix.history, indexChange{now, from, old})
+		ix.entries.set(from, nil)
+	}
+	if entry != nil {
+		ix.history = append(ix.history, indexChange{now, to, ix.entries.get(to)})
+		ix.entries.set(to, entry)
+	}
+	past := 0
+	for past < len(ix.history) && now.Sub(ix.history[past].at) > faults.MaxStale {
+		past++
+	}
+	ix.history = ix.history[past:]
+}
+
+// asOf is the index as it was at a time.
+func (ix *index) asOf(t time.Time) *store {
+	past := ix.entries.clone()
+	for i := len(ix.history) - 1; i >= 0 && ix.history[i].at.After(t); i-- {
+		past.set(ix.history[i].key, ix.history[i].old)
+	}
+	return past
+}
+
+// check is an error if the table cannot hold an item.
+func (t *table) check(item attr.Map) error {
+	for _, ix := range t.indexes {
+		if err := ix.checkKeys(item); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// change is a write that was decided on: the item at a position, before and after. Either may be nil.
+type change struct {
+	table    *table
+	position string
+	old, new attr.Map
+}
+
+// apply is the one place where items change.
+func (c change) apply(now time.Time) {
+	t := c.table
+	t.items.set(c.position, c.new)
+	if c.old != nil {
+		t.bytes -= c.old.Size()
+	}
+	if c.new != nil {
+		t.bytes += c.new.Size()
+	}
+	for _, ix := range t.indexes {
+		old, entry := ix.entry(c.old), ix.entry(c.new)
+		if (old != nil || entry != nil) && !attr.Equal(old, entry) {
+			ix.put(old, entry, now)
+		}
+	}
+}

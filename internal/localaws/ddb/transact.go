@@ -1,0 +1,323 @@
+package ddb
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
+	"github.com/landfall-dev/landfall/internal/localaws/faults"
+	"github.com/landfall-dev/landfall/internal/localaws/ledger"
+	"github.com/landfall-dev/landfall/internal/localaws/wire"
+)
+
+// Limits of a transaction.
+const (
+	maxTransactItems = 100
+	maxTransactBytes = 4 << 20
+	tokenLife        = 10 * time.Minute
+)
+
+type transactItem struct {
+	Put, Update, Delete, ConditionCheck *writeInput
+}
+
+type transactInput struct {
+	TransactItems               []transactItem
+	ClientRequestToken          string
+	ReturnConsumedCapacity      string
+	ReturnItemCollectionMetrics string
+}
+
+type transactAnswer struct {
+	ConsumedCapacity []*consumed `json:",omitempty"`
+}
+
+// transaction is a TransactWriteItems that was checked as far as that needs no table.
+type transaction struct {
+	in        *transactInput
+	mutations []*mutation
+	digest    [32]byte // of the items, however their JSON was written
+}
+
+func (db *DB) transactWriteItems(body []byte) (operation, error) {
+	var in transactInput
+	if err := wire.Decode(body, &in); err != nil {
+		return operation{}, err
+	}
+	tx, err := in.transaction()
+	if err != nil {
+		return operation{}, err
+	}
+	if in.ClientRequestToken != "" {
+		if tx.digest, err = digest(body); err != nil {
+			return operation{}, err
+		}
+	}
+	reasons := make([]reason, len(tx.mutations))
+	for i := range reasons {
+		reasons[i].Code = "None"
+	}
+	reasons[0] = because(conflict(), nil, change{})
+	return operation{
+		resource: tx.mutations[0].table,
+		conflict: cancelled(reasons),
+		run:      func(now time.Time, _ faults.Fault) wire.Outcome { return db.transact(now, tx) },
+	}, nil
+}
+
+func (in *transactInput) transaction() (*transaction, error) {
+	var c constraints
+	shown := "'[]'"
+	if len(in.TransactItems) > 0 {
+		shown = fmt.Sprintf("'[%d items]'", len(in.TransactItems))
+	}
+	c.between("transactItems", shown, "length", len(in.TransactItems), 1, maxTransactItems)
+	c.enum("returnConsumedCapacity", in.ReturnConsumedCapacity, "INDEXES", "TOTAL", "NONE")
+	c.enum("returnItemCollectionMetrics", in.ReturnItemCollectionMetrics, "SIZE", "NONE")
+	c.between("clientRequestToken", "'"+in.ClientRequestToken+"'", "length", len(in.ClientRequestToken), 0, 36)
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	tx := &transaction{in: in}
+	for _, item := range in.TransactItems {
+		m, err := item.mutation()
+		if err != nil {
+			return nil, err
+		}
+		tx.mutations = append(tx.mutations, m)
+	}
+	return tx, nil
+}
+
+func (item transactItem) mutation() (*mutation, error) {
+	var only *writeInput
+	var v verb
+	for verb, in := range map[verb]*writeInput{put: item.Put, update: item.Update, remove: item.Delete, check: item.ConditionCheck} {
+		if in == nil {
+			continue
+		}
+		if only != nil {
+			return nil, validation("TransactItems can only contain one of Check, Put, Update or Delete")
+		}
+		only, v = in, verb
+	}
+	switch {
+	case only == nil:
+		return nil, validation("Invalid Request: TransactWriteRequest should contain Delete or Put or Update request")
+	case v == check && only.ConditionExpression == nil:
+		return nil, validation("1 validation error detected: Value null at 'transactItems.1.member.conditionCheck.conditionExpression' failed to satisfy constraint: Member must not be null")
+	case v == update && only.UpdateExpression == nil:
+		return nil, validation("1 validation error detected: Value null at 'transactItems.1.member.update.updateExpression' failed to satisfy constraint: Member must not be null")
+	}
+	return only.mutation(v)
+}
+
+// digest identifies what a transaction does: its items, without regard to the order of names.
+func digest(body []byte) ([32]byte, error) {
+	var in struct{ TransactItems any }
+	if err := json.Unmarshal(body, &in); err != nil {
+		return [32]byte{}, fmt.Errorf("digest transaction: %w", err)
+	}
+	canonical, err := json.Marshal(in)
+	if err != nil {
+		return [32]byte{}, fmt.Errorf("digest transaction: %w", err)
+	}
+	return sha256.Sum256(canonical), nil
+}
+
+// tokens are the client request tokens of the last ten minutes.
+type tokens struct {
+	byToken map[string]*request
+	ended   []*request // oldest first
+}
+
+// request is a transaction that a token stands for.
+type request struct {
+	token   string
+	digest  [32]byte
+	changes []change
+	ended   time.Time // zero while it is in progress
+}
+
+func (t *tokens) forget(now time.Time) {
+	for len(t.ended) > 0 && now.Sub(t.ended[0].ended) >= tokenLife {
+		delete(t.byToken, t.ended[0].token)
+		t.ended = t.ended[1:]
+	}
+}
+
+// transact checks a transaction and holds its items until it is committed.
+func (db *DB) transact(now time.Time, tx *transaction) wire.Outcome {
+	db.tokens.forget(now)
+	if earlier := db.tokens.byToken[tx.in.ClientRequestToken]; earlier != nil && tx.in.ClientRequestToken != "" {
+		return db.replay(tx, earlier)
+	}
+	if err := db.distinct(tx); err != nil {
+		return failed(err)
+	}
+	changes, reasons, costs := db.decideAll(now, tx)
+	if reasons != nil {
+		return failed(cancelled(reasons), costs...)
+	}
+	req := &request{token: tx.in.ClientRequestToken, digest: tx.digest, changes: changes}
+	if req.token != "" {
+		db.tokens.byToken[req.token] = req
+	}
+	for _, c := range changes {
+		c.table.held[c.position] = true
+	}
+	return wire.Outcome{
+		Answer: transactAnswer{db.consumption(tx.in.ReturnConsumedCapacity, costs, true)},
+		Costs:  costs,
+		Commit: func(now time.Time) { db.commit(now, tx, req) },
+	}
+}
+
+func (db *DB) commit(now time.Time, tx *transaction, req *request) {
+	for i, c := range req.changes {
+		delete(c.table.held, c.position)
+		if tx.mutations[i].verb != check {
+			c.apply(now)
+		}
+	}
+	if req.token != "" {
+		req.ended = now
+		db.tokens.ended = append(db.tokens.ended, req)
+	}
+}
+
+// replay answers a token that was used before: the transaction is not done again, its items are read.
+func (db *DB) replay(tx *transaction, earlier *request) wire.Outcome {
+	switch {
+	case earlier.digest != tx.digest:
+		return failed(failure("IdempotentParameterMismatchException", "The client request token was used before, with other items"))
+	case earlier.ended.IsZero():
+		return failed(failure("TransactionInProgressException", "The transaction with the given request token is already in progress"))
+	}
+	var costs []ledger.Cost
+	for _, c := range earlier.changes {
+		costs = append(costs, ledger.Cost{Table: c.table.name, Read: 2 * readUnits(c.new.Size(), true)})
+	}
+	return wire.Outcome{Answer: transactAnswer{db.consumption(tx.in.ReturnConsumedCapacity, costs, true)}, Costs: costs}
+}
+
+// distinct is an error if a table of the transaction does not exist, or if it has an item twice.
+func (db *DB) distinct(tx *transaction) error {
+	seen := map[string]bool{}
+	for _, m := range tx.mutations {
+		t, err := db.table(m.table)
+		if err != nil {
+			return err
+		}
+		key := m.key
+		if m.verb == put {
+			key = t.key.pick(m.item)
+		}
+		if t.key.check(key) != nil {
+			continue // a reason of its own, later
+		}
+		id := m.table + "/" + string(t.key.position(key))
+		if seen[id] {
+			return validation("Transaction request cannot include multiple operations on one item")
+		}
+		seen[id] = true
+	}
+	return nil
+}
+
+// decideAll finds out what the items will be. If any write cannot be made, there are reasons, one for each item.
+func (db *DB) decideAll(now time.Time, tx *transaction) (changes []change, reasons []reason, costs []ledger.Cost) {
+	changes, reasons = make([]change, len(tx.mutations)), make([]reason, len(tx.mutations))
+	bad, bytes := false, 0
+	bills := map[*table]map[spender]float64{}
+	for i, m := range tx.mutations {
+		c, err := db.locate(m)
+		if err == nil && c.table.held[c.position] {
+			err = conflict()
+		} else if err == nil {
+			err = m.decide(&c)
+		}
+		changes[i] = c
+		reasons[i] = because(err, m, c)
+		bad = bad || err != nil
+		if c.table == nil {
+			continue
+		}
+		bytes += max(c.old.Size(), c.new.Size())
+		costs = append(costs, c.cost(2)...)
+		if bills[c.table] == nil {
+			bills[c.table] = map[spender]float64{}
+		}
+		for who, units := range c.bill(2) {
+			bills[c.table][who] += units
+		}
+	}
+	if !bad && bytes > maxTransactBytes {
+		for i := range reasons {
+			reasons[i] = reason{Code: "ValidationError", Message: "Transaction size cannot exceed the limit of 4 MB"}
+		}
+		return nil, reasons, tableOnly(costs)
+	}
+	for t, bill := range bills {
+		if err := db.affordable(t, now, bill); err != nil && !bad {
+			bad = true
+			reasons[0] = reason{Code: "ThrottlingError", Message: throttled().Message}
+		}
+	}
+	if bad {
+		return nil, reasons, tableOnly(costs)
+	}
+	return changes, nil, costs
+}
+
+// tableOnly is what a cancelled transaction consumes: its indexes were not written.
+func tableOnly(costs []ledger.Cost) []ledger.Cost {
+	var list []ledger.Cost
+	for _, c := range costs {
+		if c.Index == "" {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// reason is why a transaction was cancelled, or that it was not this item.
+type reason struct {
+	Code    string
+	Message string   `json:",omitempty"`
+	Item    attr.Map `json:",omitempty"`
+}
+
+func because(err error, m *mutation, c change) reason {
+	if err == nil {
+		return reason{Code: "None"}
+	}
+	if err == errCondition {
+		r := reason{Code: "ConditionalCheckFailed", Message: "The conditional request failed"}
+		if m.showOld {
+			r.Item = c.old
+		}
+		return r
+	}
+	e, ok := err.(*wire.Error)
+	switch {
+	case ok && e.Type == "TransactionConflictException":
+		return reason{Code: "TransactionConflict", Message: e.Message}
+	case ok:
+		return reason{Code: "ValidationError", Message: e.Message}
+	}
+	return reason{Code: "ValidationError", Message: err.Error()}
+}
+
+func cancelled(reasons []reason) *wire.Error {
+	codes := make([]string, len(reasons))
+	for i, r := range reasons {
+		codes[i] = r.Code
+	}
+	e := failure("TransactionCanceledException", "Transaction cancelled, please refer cancellation reasons for specific reasons [%s]", strings.Join(codes, ", "))
+	e.Fields = map[string]any{"CancellationReasons": reasons}
+	return e
+}

@@ -1,0 +1,265 @@
+package ddb
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
+	"github.com/landfall-dev/landfall/internal/localaws/ddb/expr"
+	"github.com/landfall-dev/landfall/internal/localaws/faults"
+	"github.com/landfall-dev/landfall/internal/localaws/wire"
+)
+
+// writeInput are the parameters of PutItem, UpdateItem, DeleteItem and of the parts of a transaction.
+type writeInput struct {
+	TableName           *string
+	Item, Key           attr.Map
+	UpdateExpression    *string
+	ConditionExpression *string
+	placeholders
+	ReturnValues                        string
+	ReturnConsumedCapacity              string
+	ReturnItemCollectionMetrics         string
+	ReturnValuesOnConditionCheckFailure string
+
+	AttributeUpdates, Expected, ConditionalOperator json.RawMessage // legacy
+}
+
+type verb string
+
+const (
+	put    verb = "Put"
+	update verb = "Update"
+	remove verb = "Delete"
+	check  verb = "ConditionCheck"
+)
+
+// mutation is a write that was checked as far as that needs no table.
+type mutation struct {
+	verb      verb
+	table     string
+	item, key attr.Map
+	condition *expr.Condition
+	update    *expr.Update
+	showOld   bool // in the error, if the condition fails
+}
+
+// mutation checks the parameters of a write.
+func (in *writeInput) mutation(v verb) (*mutation, error) {
+	var c constraints
+	m := &mutation{verb: v, table: c.tableName(in.TableName), item: in.Item, key: in.Key}
+	if v == put && in.Item == nil {
+		c.add("null", "item", "Member must not be null")
+	}
+	if v != put && in.Key == nil {
+		c.add("null", "key", "Member must not be null")
+	}
+	c.enum("returnConsumedCapacity", in.ReturnConsumedCapacity, "INDEXES", "TOTAL", "NONE")
+	c.enum("returnItemCollectionMetrics", in.ReturnItemCollectionMetrics, "SIZE", "NONE")
+	c.enum("returnValues", in.ReturnValues, "ALL_NEW", "UPDATED_OLD", "ALL_OLD", "NONE", "UPDATED_NEW")
+	c.enum("returnValuesOnConditionCheckFailure", in.ReturnValuesOnConditionCheckFailure, "ALL_OLD", "NONE")
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	if v != update && in.ReturnValues != "" && in.ReturnValues != "NONE" && in.ReturnValues != "ALL_OLD" {
+		return nil, validation("Return values set to invalid value")
+	}
+	legacy := named{"AttributeUpdates": in.AttributeUpdates, "Expected": in.Expected, "ConditionalOperator": in.ConditionalOperator}
+	if err := refuseLegacy(legacy, map[string]*string{"UpdateExpression": in.UpdateExpression, "ConditionExpression": in.ConditionExpression}); err != nil {
+		return nil, err
+	}
+	m.showOld = in.ReturnValuesOnConditionCheckFailure == "ALL_OLD"
+	if err := m.parse(in); err != nil {
+		return nil, err
+	}
+	if v == put && in.Item.Size() > maxItem {
+		return nil, validation("Item size has exceeded the maximum allowed size")
+	}
+	return m, nil
+}
+
+func (m *mutation) parse(in *writeInput) error {
+	updates := in.UpdateExpression
+	if m.verb != update {
+		updates = nil
+	}
+	scope, err := in.scope(in.ConditionExpression, updates)
+	if err != nil {
+		return err
+	}
+	if updates != nil {
+		if m.update, err = expr.ParseUpdate(*updates, scope); err != nil {
+			return invalid("Invalid UpdateExpression: ", err)
+		}
+	}
+	if m.condition, err = parseCondition("ConditionExpression", in.ConditionExpression, scope); err != nil {
+		return err
+	}
+	return invalid("", scope.Unused())
+}
+
+// locate is the table and the position of the item; the key is checked.
+func (db *DB) locate(m *mutation) (change, error) {
+	t, err := db.table(m.table)
+	if err != nil {
+		return change{}, err
+	}
+	key := m.key
+	if m.verb == put {
+		key, err = m.item, t.key.checkItem(m.item)
+	} else {
+		err = t.key.check(m.key)
+	}
+	if err != nil {
+		return change{}, err
+	}
+	if m.update != nil {
+		for _, p := range m.update.Paths() {
+			if t.key.has(p[0].Name) {
+				return change{}, validation("One or more parameter values were invalid: Cannot update attribute %s. This attribute is part of the key", p[0].Name)
+			}
+		}
+	}
+	c := change{table: t, position: string(t.key.position(key))}
+	c.old = t.items.get(c.position)
+	c.new = c.old
+	return c, nil
+}
+
+var errCondition = errors.New("condition failed")
+
+// decide completes a located change: what the item will be, or errCondition, or a validation error.
+func (m *mutation) decide(c *change) error {
+	if m.condition != nil && !m.condition.Matches(c.old) {
+		return errCondition
+	}
+	switch m.verb {
+	case put:
+		c.new = m.item
+	case remove:
+		c.new = nil
+	case update:
+		item := c.old
+		if item == nil {
+			item = m.key
+		}
+		if m.update != nil {
+			var err error
+			if item, err = m.update.Apply(item); err != nil {
+				return invalid("", err)
+			}
+			if err := checkUpdated(item); err != nil {
+				return err
+			}
+		}
+		c.new = item
+	}
+	if c.new == nil {
+		return nil
+	}
+	return c.table.check(c.new)
+}
+
+func checkUpdated(item attr.Map) error {
+	if item.Size() > maxItem {
+		return validation("Item size to update has exceeded the maximum allowed size")
+	}
+	if attr.Depth(item)-1 > attr.MaxDepth {
+		return validation("Nesting Levels have exceeded supported limits: Attributes can have at most %d levels", attr.MaxDepth)
+	}
+	return nil
+}
+
+type writeAnswer struct {
+	Attributes            attr.Map               `json:",omitempty"`
+	ConsumedCapacity      *consumed              `json:",omitempty"`
+	ItemCollectionMetrics *itemCollectionMetrics `json:",omitempty"`
+}
+
+func (db *DB) putItem(body []byte) (operation, error) { return db.write(put, body) }
+
+func (db *DB) updateItem(body []byte) (operation, error) { return db.write(update, body) }
+
+func (db *DB) deleteItem(body []byte) (operation, error) { return db.write(remove, body) }
+
+func (db *DB) write(v verb, body []byte) (operation, error) {
+	var in writeInput
+	if err := wire.Decode(body, &in); err != nil {
+		return operation{}, err
+	}
+	m, err := in.mutation(v)
+	if err != nil {
+		return operation{}, err
+	}
+	return operation{resource: m.table, run: func(now time.Time, _ faults.Fault) wire.Outcome { return db.writeOne(now, &in, m) }}, nil
+}
+
+func (db *DB) writeOne(now time.Time, in *writeInput, m *mutation) wire.Outcome {
+	c, err := db.locate(m)
+	if err != nil {
+		return failed(err)
+	}
+	if c.table.held[c.position] {
+		return failed(conflict())
+	}
+	switch err := m.decide(&c); {
+	case err == errCondition:
+		return failed(conditionFailed(c.old, m.showOld), c.refused(1)...)
+	case err != nil:
+		return failed(err)
+	}
+	if err := db.affordable(c.table, now, c.bill(1)); err != nil {
+		return failed(err)
+	}
+	costs := c.cost(1)
+	c.apply(now)
+	answer := writeAnswer{Attributes: returned(in.ReturnValues, m, c), ConsumedCapacity: db.one(in.ReturnConsumedCapacity, costs)}
+	if in.ReturnItemCollectionMetrics == "SIZE" {
+		answer.ItemCollectionMetrics = c.collection()
+	}
+	return wire.Outcome{Answer: answer, Costs: costs}
+}
+
+// returned are the Attributes of an answer.
+func returned(asked string, m *mutation, c change) attr.Map {
+	switch asked {
+	case "ALL_OLD":
+		return c.old
+	case "ALL_NEW":
+		return c.new
+	case "UPDATED_OLD", "UPDATED_NEW":
+		if m.update == nil {
+			return nil
+		}
+		item := c.new
+		if asked == "UPDATED_OLD" {
+			item = c.old
+		}
+		return expr.Project(m.update.Paths()).Apply(item)
+	}
+	return nil
+}
+
+// itemCollectionMetrics is what is known of the items that share a hash key, in a table with local indexes.
+type itemCollectionMetrics struct {
+	ItemCollectionKey   attr.Map
+	SizeEstimateRangeGB [2]float64
+}
+
+func (c change) collection() *itemCollectionMetrics {
+	for _, ix := range c.table.indexes {
+		if ix.local {
+			item := c.new
+			if item == nil {
+				item = c.old
+			}
+			hash := c.table.key.hash.name
+			if item == nil {
+				return nil
+			}
+			return &itemCollectionMetrics{attr.Map{hash: item[hash]}, [2]float64{0, 1}}
+		}
+	}
+	return nil
+}
