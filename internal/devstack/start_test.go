@@ -145,4 +145,3 @@ func TestWrongFunctionsAreNotStarted(t *testing.T) {
 		}
 	}
 }
-

@@ -1,0 +1,108 @@
+package observe
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Limits of the embedded metric format, per document
+// (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html).
+const (
+	maxMetrics = 100 // definitions in a directive
+	maxValues  = 100 // values of one metric
+)
+
+// unit is a CloudWatch unit.
+type unit string
+
+const (
+	count        unit = "Count"
+	milliseconds unit = "Milliseconds"
+	seconds      unit = "Seconds"
+)
+
+// metric is a metric with everything that was measured: one value, or as many as there were events.
+type metric struct {
+	name   string
+	unit   unit
+	values []float64
+}
+
+// definition introduces a metric in a document.
+type definition struct {
+	Name string
+	Unit unit
+}
+
+// directive tells CloudWatch what to extract from a document.
+type directive struct {
+	Namespace  string
+	Dimensions [][]string
+	Metrics    []definition
+}
+
+// document is the place of a set of metrics: what their documents have in common.
+type document struct {
+	namespace  string
+	timestamp  int64 // epoch ms
+	dimensions []string
+	members    map[string]string // the dimensions' values, and what else a reader of the log wants
+}
+
+// lines returns the metrics as JSON documents, one per line. They are as few as the limits allow:
+// nothing measured is left out or rounded to make it fit.
+func (d document) lines(metrics []metric) ([]byte, error) {
+	var out []byte
+	for len(metrics) > 0 {
+		var now, rest []metric
+		for _, m := range metrics {
+			switch {
+			case len(m.values) == 0:
+				continue
+			case len(now) == maxMetrics:
+				rest = append(rest, m)
+				continue
+			}
+			n := min(len(m.values), maxValues)
+			now = append(now, metric{m.name, m.unit, m.values[:n]})
+			if n < len(m.values) {
+				rest = append(rest, metric{m.name, m.unit, m.values[n:]})
+			}
+		}
+		if len(now) == 0 {
+			break
+		}
+		line, err := d.line(now)
+		if err != nil {
+			return nil, err
+		}
+		out = append(append(out, line...), '\n')
+		metrics = rest
+	}
+	return out, nil
+}
+
+// line returns one document; the metrics are within the limits.
+func (d document) line(metrics []metric) ([]byte, error) {
+	root := make(map[string]any, len(metrics)+len(d.members)+1)
+	for name, value := range d.members {
+		root[name] = value
+	}
+	definitions := make([]definition, len(metrics))
+	for i, m := range metrics {
+		definitions[i] = definition{m.name, m.unit}
+		root[m.name] = m.values
+		if len(m.values) == 1 {
+			root[m.name] = m.values[0]
+		}
+	}
+	root["_aws"] = map[string]any{
+		"Timestamp":         d.timestamp,
+		"CloudWatchMetrics": []directive{{d.namespace, [][]string{d.dimensions}, definitions}},
+	}
+	line, err := json.Marshal(root)
+	if err != nil {
+		return nil, fmt.Errorf("encode metrics: %w", err)
+	}
+	return line, nil
+}

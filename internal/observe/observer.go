@@ -1,0 +1,212 @@
+package observe
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/landfall-dev/landfall/internal/outbox"
+)
+
+// DefaultNamespace is the CloudWatch namespace of the metrics.
+const DefaultNamespace = "Landfall"
+
+// other is the Destination of what belongs to none that is configured. Names that rows bring along
+// must become neither metrics, which are paid for, nor log lines, which they could use to leak a key.
+const other = "other"
+
+// Config says where an Observer writes, and what.
+type Config struct {
+	// Destinations are the names that may appear; anything else appears as "other".
+	Destinations []string
+
+	// LogSuccesses is the share of plain successes, 0 to 1, that are logged. A row is always in the
+	// sample or never, whatever the invocation.
+	LogSuccesses float64
+
+	// Logger gets the lines about attempts. Defaults to none.
+	Logger *slog.Logger
+
+	// Metrics gets the metrics: on Lambda, standard output. Defaults to io.Discard.
+	Metrics io.Writer
+
+	// Namespace of the metrics. Defaults to DefaultNamespace.
+	Namespace string
+
+	// RequestID of the invocation, in every line. Optional.
+	RequestID string
+}
+
+// Observer is an [outbox.Observer] for one invocation. Its methods may be called at the same time.
+type Observer struct {
+	config Config
+	known  map[string]bool
+
+	mu     sync.Mutex
+	totals map[string]*totals // by destination
+}
+
+var _ outbox.Observer = (*Observer)(nil)
+
+// New returns an Observer. Whoever makes it flushes it at the end of the invocation.
+func New(c Config) *Observer {
+	c.Namespace = cmp.Or(c.Namespace, DefaultNamespace)
+	if c.Metrics == nil {
+		c.Metrics = io.Discard
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.RequestID != "" {
+		c.Logger = c.Logger.With(requestID, c.RequestID)
+	}
+	o := &Observer{config: c, known: make(map[string]bool), totals: make(map[string]*totals)}
+	for _, name := range c.Destinations {
+		o.known[name] = true
+	}
+	return o
+}
+
+// Attempted counts an attempt and, unless it was a plain success outside the sample, logs it.
+func (o *Observer) Attempted(a outbox.Attempt) {
+	o.add(a.ID.Destination, func(t *totals) { t.attempted(a) })
+	if !plain(a) || sampled(a.ID, o.config.LogSuccesses) {
+		o.config.Logger.LogAttrs(context.Background(), level(a), "attempt", o.attributes(a)...)
+	}
+}
+
+// Walked counts what was found in a lane.
+func (o *Observer) Walked(w outbox.Walk) {
+	o.add(w.Lane.Destination, func(t *totals) { t.walked(w) })
+}
+
+func (o *Observer) add(destination string, to func(*totals)) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	name := o.destination(destination)
+	if o.totals[name] == nil {
+		o.totals[name] = newTotals()
+	}
+	to(o.totals[name])
+}
+
+func (o *Observer) destination(name string) string {
+	if o.known[name] {
+		return name
+	}
+	return other
+}
+
+// Flush writes the metrics of what has happened since the last time, in one Write: per destination
+// one line, and more only if an attempt's latencies do not fit into it.
+func (o *Observer) Flush() error {
+	o.mu.Lock()
+	happened := o.totals
+	o.totals = make(map[string]*totals)
+	o.mu.Unlock()
+
+	var out bytes.Buffer
+	for _, destination := range slices.Sorted(maps.Keys(happened)) {
+		d := document{
+			namespace:  o.config.Namespace,
+			timestamp:  time.Now().UnixMilli(),
+			dimensions: []string{"Destination"},
+			members:    map[string]string{"Destination": destination},
+		}
+		if o.config.RequestID != "" {
+			d.members[requestID] = o.config.RequestID
+		}
+		lines, err := d.lines(happened[destination].metrics())
+		if err != nil {
+			return err
+		}
+		out.Write(lines)
+	}
+	if out.Len() == 0 {
+		return nil
+	}
+	if _, err := o.config.Metrics.Write(out.Bytes()); err != nil {
+		return fmt.Errorf("write metrics: %w", err)
+	}
+	return nil
+}
+
+// plain says that an attempt is of no interest by itself: the row landed at once.
+func plain(a outbox.Attempt) bool {
+	return a.Status == outbox.CompletedRow && a.Number == 1 && !a.TakenOver && a.Err == nil
+}
+
+// sampled picks a share of all rows by the hash in their names, which is spread evenly.
+func sampled(id outbox.ID, share float64) bool {
+	if share >= 1 {
+		return true
+	}
+	hash, err := strconv.ParseUint(hashOf(id), 16, 64)
+	return err == nil && float64(hash) < share*(1<<63)*2
+}
+
+// hashOf returns the part of a row's name that is a hash.
+func hashOf(id outbox.ID) string {
+	name := id.String()
+	return name[strings.LastIndexByte(name, '/')+1:]
+}
+
+func level(a outbox.Attempt) slog.Level {
+	switch {
+	case a.Err != nil:
+		return slog.LevelError
+	case a.Status == outbox.FailedRow, a.Status == outbox.OutcomeUnknown, a.TakenOver:
+		return slog.LevelWarn
+	default:
+		return slog.LevelInfo
+	}
+}
+
+// traceparent is the form of a W3C trace context. A row may carry anything in its place.
+var traceparent = regexp.MustCompile(`^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
+
+// attributes are the wide part of a line: everything that is known of an attempt and may be told.
+func (o *Observer) attributes(a outbox.Attempt) []slog.Attr {
+	destination := o.destination(a.ID.Destination)
+	list := []slog.Attr{
+		slog.String("row", destination+"/"+hashOf(a.ID)),
+		slog.String("destination", destination),
+		slog.Int("attempt", a.Number),
+		slog.Bool("sent", a.Sent),
+	}
+	if a.Sent {
+		list = append(list,
+			slog.String("outcome", a.Outcome.Kind.String()),
+			slog.Float64("latency_ms", inMilliseconds(a.Latency)))
+		if a.Outcome.Code != "" && a.Outcome.Code != a.Code {
+			list = append(list, slog.String("outcome_code", a.Outcome.Code))
+		}
+	}
+	list = append(list, slog.String("status", cmp.Or(string(a.Status), "unsettled")))
+	if a.Code != "" {
+		list = append(list, slog.String("code", a.Code))
+	}
+	if a.TakenOver {
+		list = append(list, slog.Bool("taken_over", true))
+	}
+	if a.Number > 0 {
+		list = append(list, slog.Float64("waited_ms", inMilliseconds(a.Waited)))
+	}
+	if traceparent.MatchString(a.Trace) {
+		list = append(list, slog.String("trace", a.Trace))
+	}
+	if a.Err != nil {
+		list = append(list, slog.String("error", a.Err.Error()))
+	}
+	return list
+}
