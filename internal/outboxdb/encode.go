@@ -1,0 +1,110 @@
+package outboxdb
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/landfall-dev/landfall/internal/outbox"
+	"github.com/landfall-dev/landfall/internal/schema"
+)
+
+// A new row has place-holders where a claim will write, so that no claim of it and, unless the remote
+// names the effect, no completion grows the item past a step of 1 KB and costs a unit more. A token that
+// is a place-holder says that the row was never claimed; then nothing of the last claim is looked at.
+const (
+	// noToken is as long as a token: 128 bits in base64url. None consists of hyphens, because the last of
+	// 22 characters holds two bits.
+	noToken = "----------------------"
+	// maxClaimedBy bounds claimed_by, in bytes: a request id is a UUID.
+	maxClaimedBy = 36
+	// slack is what else grows: status (4 more in dispatching), attempt_count (up to 2), and on
+	// completion completed_at and expires_at against lane and lane_at (up to 11).
+	slack = 17
+	// noTime has the 13 digits of epoch milliseconds, noWindow more than any window of ten years.
+	noTime   = "1111111111111"
+	noWindow = "111111111"
+)
+
+var noClaimedBy = strings.Repeat("-", maxClaimedBy+slack)
+
+func text(s string) *types.AttributeValueMemberS { return &types.AttributeValueMemberS{Value: s} }
+
+func number[T int | int64](n T) *types.AttributeValueMemberN {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(int64(n), 10)}
+}
+
+func millis(t time.Time) *types.AttributeValueMemberN  { return number(t.UnixMilli()) }
+func seconds(t time.Time) *types.AttributeValueMemberN { return number(t.Unix()) }
+
+// windowSeconds is a window as stored.
+func windowSeconds(w outbox.Window) *types.AttributeValueMemberN {
+	if w == outbox.Always {
+		return number(schema.WindowAlways)
+	}
+	return number(int64(time.Duration(w) / time.Second))
+}
+
+// encode is a row as an item: what a put writes.
+func encode(row outbox.Row) map[string]types.AttributeValue {
+	item := withoutPayload(row)
+	if len(row.Headers) > 0 {
+		headers := make(map[string]types.AttributeValue, len(row.Headers))
+		for name, value := range row.Headers {
+			headers[name] = text(value)
+		}
+		item[schema.Headers] = &types.AttributeValueMemberM{Value: headers}
+	}
+	putPayload(item, row)
+	return item
+}
+
+// withoutPayload is what an item of the row has besides payload and headers.
+func withoutPayload(row outbox.Row) map[string]types.AttributeValue {
+	item := map[string]types.AttributeValue{
+		schema.PK:           text(row.PK()),
+		schema.Status:       text(string(row.Status)),
+		schema.AttemptCount: number(row.AttemptCount),
+		schema.Token:        text(noToken),
+		schema.ClaimedBy:    text(noClaimedBy),
+		schema.ClaimedAt:    &types.AttributeValueMemberN{Value: noTime},
+		schema.Until:        &types.AttributeValueMemberN{Value: noTime},
+		schema.Window:       &types.AttributeValueMemberN{Value: noWindow},
+	}
+	if row.Lane != (outbox.Lane{}) {
+		item[schema.Lane], item[schema.LaneAt] = text(row.Lane.String()), millis(row.LaneAt)
+	}
+	for name, value := range map[string]string{
+		schema.ContentType: row.ContentType, schema.Origin: row.Origin, schema.Code: row.Code,
+		schema.RemoteRef: row.RemoteRef, schema.CommandID: row.CommandID, schema.Trace: row.Trace,
+	} {
+		if value != "" {
+			item[name] = text(value)
+		}
+	}
+	for name, t := range map[string]time.Time{
+		schema.CreatedAt: row.CreatedAt, schema.DeliverBy: row.DeliverBy,
+		schema.MaybeSince: row.MaybeSince, schema.CompletedAt: row.CompletedAt,
+	} {
+		if !t.IsZero() {
+			item[name] = millis(t)
+		}
+	}
+	if !row.ExpiresAt.IsZero() {
+		item[schema.ExpiresAt] = seconds(row.ExpiresAt)
+	}
+	if row.LookupCount != 0 {
+		item[schema.LookupCount] = number(row.LookupCount)
+	}
+	return item
+}
+
+// clip cuts a text to at most n bytes, between characters.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "")
+}

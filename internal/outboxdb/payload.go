@@ -1,0 +1,97 @@
+package outboxdb
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/landfall-dev/landfall/internal/outbox"
+	"github.com/landfall-dev/landfall/internal/schema"
+)
+
+// MaxPayload bounds a payload before compression, in bytes.
+const MaxPayload = 1 << 20
+
+// putPayload adds the payload to an item that is otherwise complete: as text if it is text, so that people
+// and other programs can read it; compressed if that saves the whole item a write unit.
+func putPayload(item map[string]types.AttributeValue, row outbox.Row) {
+	plain := stored(row)
+	item[schema.Payload] = plain
+	saving := units(item)
+	if saving <= 1 {
+		return
+	}
+	item[schema.Payload] = &types.AttributeValueMemberB{Value: compress(row.Payload)}
+	item[schema.PayloadEncoding] = text(schema.PayloadGzip)
+	if saving -= units(item); saving <= 0 {
+		item[schema.Payload] = plain
+		delete(item, schema.PayloadEncoding)
+	}
+}
+
+func stored(row outbox.Row) types.AttributeValue {
+	if row.Binary || !utf8.Valid(row.Payload) {
+		return &types.AttributeValueMemberB{Value: row.Payload}
+	}
+	return text(string(row.Payload))
+}
+
+// compress makes the same bytes of the same bytes: its header holds no time.
+func compress(payload []byte) []byte {
+	var b bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // fails only for levels that do not exist
+	_, _ = w.Write(payload)                               // a buffer takes everything
+	_ = w.Close()
+	return b.Bytes()
+}
+
+// decompress undoes gzip, up to MaxPayload bytes.
+func decompress(b []byte) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(b))
+	if err != nil {
+		return nil, errors.New("no gzip")
+	}
+	payload, err := io.ReadAll(io.LimitReader(r, MaxPayload+1))
+	switch {
+	case len(payload) > MaxPayload:
+		return nil, fmt.Errorf("more than %d bytes when decompressed", MaxPayload)
+	case err != nil:
+		return nil, errors.New("damaged gzip")
+	}
+	return payload, nil
+}
+
+// payload reads the exact bytes to send.
+func (r *reader) payload() (payload []byte, binary bool) {
+	encoding := r.text(schema.PayloadEncoding)
+	switch v := r.item[schema.Payload].(type) {
+	case nil:
+		r.failf(schema.Payload, "missing")
+	case *types.AttributeValueMemberS:
+		if encoding != "" {
+			r.failf(schema.Payload, "of type S, though %s says that it is encoded: want B", schema.PayloadEncoding)
+		}
+		return []byte(v.Value), false
+	case *types.AttributeValueMemberB:
+		switch encoding {
+		case "":
+			return v.Value, true
+		case schema.PayloadGzip:
+			plain, err := decompress(v.Value)
+			if err != nil {
+				r.failf(schema.Payload, "%v", err)
+			}
+			return plain, !utf8.Valid(plain)
+		default:
+			r.failf(schema.PayloadEncoding, "unknown: want %q, or no such attribute", schema.PayloadGzip)
+		}
+	default:
+		r.failf(schema.Payload, "of type %s, want S or B", kind(v))
+	}
+	return nil, false
+}

@@ -1,0 +1,87 @@
+package outboxdb
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/landfall-dev/landfall/internal/outbox"
+	"github.com/landfall-dev/landfall/internal/schema"
+)
+
+// Putter is what putting a row calls; *dynamodb.Client is one.
+type Putter interface {
+	PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
+}
+
+// TooLargeError is a row that does not fit into an item together with its outcome.
+type TooLargeError struct {
+	// Size is how large the item would be, in bytes, with its payload compressed if that makes it smaller.
+	Size int
+}
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("the row is an item of %d bytes, want at most %d", e.Size, MaxItem)
+}
+
+// Put inserts a pending row. The same put again succeeds and changes nothing, at any stage of the row;
+// other content under the same destination and key is [outbox.ErrExists]. A row past its retention is in
+// nobody's way.
+func (s *Store) Put(ctx context.Context, row outbox.Row) error {
+	return Put(ctx, s.client, s.table, row)
+}
+
+// Put is [Store.Put] for those who only put.
+func Put(ctx context.Context, client Putter, table string, row outbox.Row) error {
+	put, err := Insert(table, row)
+	if err != nil {
+		return fmt.Errorf("put %s: %w", row.ID, err)
+	}
+	_, err = client.PutItem(ctx, &dynamodb.PutItemInput{
+		TableName: put.TableName, Item: put.Item, ConditionExpression: put.ConditionExpression,
+		ExpressionAttributeNames: put.ExpressionAttributeNames, ExpressionAttributeValues: put.ExpressionAttributeValues,
+		ReturnValuesOnConditionCheckFailure: put.ReturnValuesOnConditionCheckFailure,
+	}, repeatConflicts)
+	if item, refused := refusedItem(err); refused {
+		if Repeats(put.Item, item) {
+			return nil
+		}
+		return outbox.ErrExists
+	}
+	if err != nil {
+		return fmt.Errorf("put %s: %w", row.ID, err)
+	}
+	return nil
+}
+
+// Insert is the put of a pending row, for a transaction.
+func Insert(table string, row outbox.Row) (*types.Put, error) {
+	item := encode(row)
+	if size := itemSize(item); size > MaxItem {
+		return nil, &TooLargeError{Size: size}
+	}
+	var w write
+	status, expires := w.name(schema.Status), w.name(schema.ExpiresAt)
+	w.require("attribute_not_exists(" + w.name(schema.PK) + ") OR " +
+		status + " IN (" + w.value(text(schema.StatusCompleted)) + ", " + w.value(text(schema.StatusFailed)) + ") AND " +
+		expires + " <= " + w.value(seconds(time.Now())))
+	return &types.Put{
+		TableName: aws.String(table), Item: item, ConditionExpression: w.condition(),
+		ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}, nil
+}
+
+// Repeats reports whether putting the item over the stored one is the same put again.
+func Repeats(item, stored map[string]types.AttributeValue) bool {
+	return outbox.Row{Origin: origin(item)}.Repeats(outbox.Row{Origin: origin(stored)})
+}
+
+func origin(item map[string]types.AttributeValue) string {
+	r := reader{item: item}
+	return r.text(schema.Origin)
+}

@@ -1,0 +1,204 @@
+package outboxdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/landfall-dev/landfall/internal/outbox"
+	"github.com/landfall-dev/landfall/internal/schema"
+)
+
+// Bounds, in bytes, of the texts that a settlement adds. What is longer is cut.
+const (
+	maxCode      = 128
+	maxRemoteRef = 1024
+)
+
+// Settle implements [outbox.Store].
+func (s *Store) Settle(ctx context.Context, st outbox.Settlement) error {
+	st.Code, st.RemoteRef = clip(st.Code, maxCode), clip(st.RemoteRef, maxRemoteRef)
+	var w write
+	if !w.fence(st) {
+		return s.settledBefore(ctx, st)
+	}
+	w.settle(st)
+	_, err := s.client.UpdateItem(ctx, w.update(s.table, st.ID, types.ReturnValueNone), repeatConflicts)
+	if err == nil {
+		return nil
+	}
+	if item, refused := refusedItem(err); refused {
+		return s.settled(ctx, st, item)
+	}
+	if invalid(err) && st.Status != outbox.Pending {
+		return s.settleInPlace(ctx, st, err)
+	}
+	return fmt.Errorf("settle %s: %w", st.ID, err)
+}
+
+// fence adds the conditions of a settlement. It returns false if the settlement is illegal whatever the
+// row is, or has taken effect before; then nothing must be written.
+func (w *write) fence(st outbox.Settlement) bool {
+	if st.From == nil {
+		return w.fenceHolder(st)
+	}
+	if _, err := st.Apply(*st.From); err != nil || st.Repeats(*st.From) {
+		return false
+	}
+	w.requireUnchanged(*st.From)
+	if st.Status == outbox.OutcomeUnknown {
+		w.requireLookups(*st.From)
+	}
+	if st.From.Status != outbox.OutcomeUnknown && st.Status != outbox.OutcomeUnknown {
+		w.requireAbsent(schema.MaybeSince) // failed, or an operator's retry: nothing may have arrived
+	}
+	return true
+}
+
+// fenceHolder: the claim that the token names is the last one, and not settled yet. A late Completed also
+// settles what is unknown.
+func (w *write) fenceHolder(st outbox.Settlement) bool {
+	if st.Token == "" {
+		return false
+	}
+	w.requireIs(schema.Token, text(st.Token))
+	status, dispatching := w.name(schema.Status), w.value(text(schema.StatusDispatching))
+	switch st.Status {
+	case outbox.CompletedRow:
+		w.require(status + " IN (" + dispatching + ", " + w.value(text(schema.StatusOutcomeUnknown)) + ")")
+	case outbox.FailedRow:
+		w.require(status + " = " + dispatching)
+		w.requireAbsent(schema.MaybeSince)
+	case outbox.Pending, outbox.OutcomeUnknown:
+		w.require(status + " = " + dispatching)
+	default:
+		return false
+	}
+	return true
+}
+
+func (w *write) requireLookups(row outbox.Row) {
+	if raw, ok := row.Seen.(seen); ok && row.Unreadable != nil {
+		w.requireIs(schema.LookupCount, raw.lookupCount)
+	} else {
+		w.requireCount(schema.LookupCount, row.LookupCount)
+	}
+}
+
+// settle adds what [outbox.Settlement.Apply] changes.
+func (w *write) settle(st outbox.Settlement) {
+	w.set(schema.Status, text(string(st.Status)))
+	if st.Lane == (outbox.Lane{}) {
+		w.remove(schema.Lane)
+		w.remove(schema.LaneAt)
+	} else {
+		w.set(schema.Lane, text(st.Lane.String()))
+		w.set(schema.LaneAt, millis(st.LaneAt))
+	}
+	if st.Certain {
+		w.remove(schema.MaybeSince)
+	} else if !st.MaybeSince.IsZero() {
+		w.set(schema.MaybeSince, millis(st.MaybeSince))
+	}
+	if st.Code != "" {
+		w.set(schema.Code, text(st.Code))
+	}
+	if st.RemoteRef != "" {
+		w.set(schema.RemoteRef, text(st.RemoteRef))
+	}
+	if !st.CompletedAt.IsZero() {
+		w.set(schema.CompletedAt, millis(st.CompletedAt))
+	}
+	if st.ExpiresAt.IsZero() {
+		w.remove(schema.ExpiresAt)
+	} else {
+		w.set(schema.ExpiresAt, seconds(st.ExpiresAt))
+	}
+	if st.LookedUp && st.From != nil {
+		w.set(schema.LookupCount, number(st.From.LookupCount+1))
+	}
+	if st.NewBudget {
+		w.set(schema.AttemptCount, number(0))
+	}
+}
+
+// settled answers a settlement whose condition failed: it succeeded if the row shows that it took effect
+// before. Then a repeated unknown still fills in a missing reference.
+func (s *Store) settled(ctx context.Context, st outbox.Settlement, item map[string]types.AttributeValue) error {
+	if len(item) == 0 {
+		return outbox.ErrConflict
+	}
+	row := decode(item)
+	if !st.Repeats(row) {
+		return outbox.ErrConflict
+	}
+	if row.Status == outbox.OutcomeUnknown && row.RemoteRef == "" && st.RemoteRef != "" {
+		return s.fillReference(ctx, st, row)
+	}
+	return nil
+}
+
+func (s *Store) settledBefore(ctx context.Context, st outbox.Settlement) error {
+	item, err := s.read(ctx, st.ID)
+	if err != nil {
+		return fmt.Errorf("settle %s: %w", st.ID, err)
+	}
+	return s.settled(ctx, st, item)
+}
+
+func (s *Store) fillReference(ctx context.Context, st outbox.Settlement, row outbox.Row) error {
+	var w write
+	w.requireUnchanged(row)
+	w.requireAbsent(schema.RemoteRef)
+	w.set(schema.RemoteRef, text(st.RemoteRef))
+	_, err := s.client.UpdateItem(ctx, w.update(s.table, st.ID, types.ReturnValueNone), repeatConflicts)
+	if _, moved := refusedItem(err); err != nil && !moved {
+		return fmt.Errorf("settle %s: fill in the reference: %w", st.ID, err)
+	}
+	return nil
+}
+
+// settleInPlace settles a row that the settlement does not fit into: one that a foreign writer filled to
+// the brim and that, because of that, was never sent. It is written anew, under the same conditions,
+// without payload, headers and what Landfall does not know. Such a row always fits; what it leaves out is
+// lost, which is why nothing else is settled so.
+func (s *Store) settleInPlace(ctx context.Context, st outbox.Settlement, cause error) error {
+	item, err := s.read(ctx, st.ID)
+	if err != nil {
+		return fmt.Errorf("settle %s: %w", st.ID, errors.Join(cause, err))
+	}
+	if itemSize(item) <= MaxItem {
+		return fmt.Errorf("settle %s: %w", st.ID, cause) // it fits: something else is wrong
+	}
+	row, err := st.Apply(decode(item))
+	if err != nil {
+		return s.settled(ctx, st, item)
+	}
+	const maxText = 256
+	for _, t := range []*string{&row.ContentType, &row.Origin, &row.CommandID, &row.Trace} {
+		*t = clip(*t, maxText)
+	}
+	kept := withoutPayload(row)
+	for _, name := range []string{schema.Token, schema.ClaimedBy, schema.ClaimedAt, schema.Until, schema.Window} {
+		if v := item[name]; v != nil && valueSize(v) <= maxText {
+			kept[name] = v
+		}
+	}
+	var w write
+	w.fence(st)
+	_, err = s.client.PutItem(ctx, &dynamodb.PutItemInput{
+		TableName: &s.table, Item: kept, ConditionExpression: w.condition(),
+		ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}, repeatConflicts)
+	if item, refused := refusedItem(err); refused {
+		return s.settled(ctx, st, item)
+	}
+	if err != nil {
+		return fmt.Errorf("settle %s without its payload: %w", st.ID, err)
+	}
+	return nil
+}

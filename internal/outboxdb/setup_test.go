@@ -1,0 +1,118 @@
+package outboxdb_test
+
+import (
+	"encoding/json"
+	"sync/atomic"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/landfall-dev/landfall/internal/localaws"
+	"github.com/landfall-dev/landfall/internal/localaws/faults"
+	"github.com/landfall-dev/landfall/internal/outbox"
+	"github.com/landfall-dev/landfall/internal/outbox/outboxtest"
+	"github.com/landfall-dev/landfall/internal/outboxdb"
+	"github.com/landfall-dev/landfall/internal/schema"
+)
+
+const table = schema.OutboxTable
+
+// bench is a store over an AWS of its own.
+type bench struct {
+	*testing.T
+	*outboxdb.Store
+	account *localaws.Account
+	client  *dynamodb.Client
+	// fault happens to the next write.
+	fault atomic.Pointer[faults.Fault]
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	b := &bench{T: t}
+	b.account = localaws.New(localaws.Options{Faults: b.plan})
+	b.client = dynamodb.NewFromConfig(b.account.Config("landfall"))
+	b.Store = outboxdb.New(b.client, table)
+	b.createTable()
+	return b
+}
+
+func (b *bench) plan(r faults.Request) faults.Fault {
+	if r.Operation == "PutItem" || r.Operation == "UpdateItem" {
+		if fault := b.fault.Swap(nil); fault != nil {
+			return *fault
+		}
+	}
+	return faults.None(r)
+}
+
+func (b *bench) next(f faults.Fault) { b.fault.Store(&f) }
+
+func (b *bench) createTable() {
+	b.Helper()
+	attribute := func(name string, kind types.ScalarAttributeType) types.AttributeDefinition {
+		return types.AttributeDefinition{AttributeName: &name, AttributeType: kind}
+	}
+	key := func(name string, kind types.KeyType) types.KeySchemaElement {
+		return types.KeySchemaElement{AttributeName: &name, KeyType: kind}
+	}
+	_, err := b.client.CreateTable(b.Context(), &dynamodb.CreateTableInput{
+		TableName: aws.String(table), BillingMode: types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{
+			attribute(schema.PK, "S"), attribute(schema.Lane, "S"), attribute(schema.LaneAt, "N"),
+		},
+		KeySchema: []types.KeySchemaElement{key(schema.PK, types.KeyTypeHash)},
+		GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{{
+			IndexName:  aws.String(schema.LaneIndex),
+			KeySchema:  []types.KeySchemaElement{key(schema.Lane, types.KeyTypeHash), key(schema.LaneAt, types.KeyTypeRange)},
+			Projection: &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly},
+		}},
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+// item is the stored item; nil if there is none.
+func (b *bench) item(pk string) map[string]types.AttributeValue {
+	b.Helper()
+	out, err := b.client.GetItem(b.Context(), &dynamodb.GetItemInput{
+		TableName: aws.String(table), ConsistentRead: aws.Bool(true),
+		Key: map[string]types.AttributeValue{schema.PK: &types.AttributeValueMemberS{Value: pk}},
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return out.Item
+}
+
+// write stores an item as a foreign writer does.
+func (b *bench) write(item map[string]types.AttributeValue) {
+	b.Helper()
+	if _, err := b.client.PutItem(b.Context(), &dynamodb.PutItemInput{TableName: aws.String(table), Item: item}); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func TestConformance(t *testing.T) {
+	outboxtest.Run(t, outboxtest.Harness{New: func(t *testing.T) outboxtest.Subject {
+		b := newBench(t)
+		return outboxtest.Subject{
+			Store:      b.Store,
+			LoseAnswer: func() { b.next(faults.Fault{LoseAnswer: true}) },
+			Raw: func(t *testing.T, id outbox.ID) string {
+				item := b.item(id.PK())
+				if item == nil {
+					return ""
+				}
+				raw, err := json.Marshal(item)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return string(raw)
+			},
+		}
+	}})
+}

@@ -1,0 +1,173 @@
+// Package outboxdb keeps the rows of package outbox in a DynamoDB table: the dispatcher's port, the
+// application's put, and the row format that docs/row-format.md makes public.
+//
+// A move is one conditional write whose meaning is [outbox.Claim.Apply] or [outbox.Settlement.Apply];
+// the conditions here are those rules, said in DynamoDB's words. Since the SDK repeats a write whose
+// answer was lost, every failed condition is looked at once more: if the row shows this very write, it
+// took effect.
+//
+// The package decides nothing about a row. What it cannot read, it says so ([outbox.Row.Unreadable]) and
+// lets the domain end it.
+package outboxdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/landfall-dev/landfall/internal/outbox"
+	"github.com/landfall-dev/landfall/internal/schema"
+)
+
+// Client is what the store calls; *dynamodb.Client is one.
+type Client interface {
+	Putter
+	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
+	Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
+	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
+}
+
+// Store implements [outbox.Store]. It is safe for concurrent use.
+type Store struct {
+	client Client
+	table  string
+}
+
+// New returns a store on a table that has the key and the index of package schema.
+func New(client Client, table string) *Store { return &Store{client: client, table: table} }
+
+var _ outbox.Store = (*Store)(nil)
+
+// pageSize is how many entries List asks for at once: about 10 KB, so 1.5 read units when full and 0.5
+// when empty.
+const pageSize = 100
+
+// List implements [outbox.Store]. The index is eventually consistent.
+func (s *Store) List(ctx context.Context, lane outbox.Lane, before time.Time, after string) ([]outbox.Entry, string, error) {
+	start, err := startKey(lane, after)
+	if err != nil {
+		return nil, "", err
+	}
+	out, err := s.client.Query(ctx, &dynamodb.QueryInput{
+		TableName: &s.table, IndexName: aws.String(schema.LaneIndex),
+		KeyConditionExpression:    aws.String("#lane = :lane AND #lane_at <= :before"),
+		ExpressionAttributeNames:  map[string]string{"#lane": schema.Lane, "#lane_at": schema.LaneAt},
+		ExpressionAttributeValues: map[string]types.AttributeValue{":lane": text(lane.String()), ":before": millis(before)},
+		ExclusiveStartKey:         start, Limit: aws.Int32(pageSize),
+	})
+	if err != nil {
+		return nil, "", fmt.Errorf("list lane %s: %w", lane, err)
+	}
+	page := make([]outbox.Entry, len(out.Items))
+	for i, item := range out.Items {
+		pk, _ := item[schema.PK].(*types.AttributeValueMemberS)
+		at, _ := item[schema.LaneAt].(*types.AttributeValueMemberN)
+		if pk == nil || at == nil {
+			return nil, "", fmt.Errorf("list lane %s: an entry lacks its keys: is %s the index of table %s?", lane, schema.LaneIndex, s.table)
+		}
+		page[i] = outbox.Entry{ID: outbox.ParsePK(pk.Value), LaneAt: entryTime(at.Value)}
+	}
+	return page, cursor(out.LastEvaluatedKey), nil
+}
+
+// entryTime reads a lane_at for an entry of a lane, where it is only looked at: a number that is no time
+// counts as the time nearest to it. The row itself says so when it is read.
+func entryTime(number string) time.Time {
+	ms, err := strconv.ParseFloat(number, 64)
+	if err != nil || ms < 0 {
+		return time.UnixMilli(0)
+	}
+	return time.UnixMilli(int64(min(ms, maxMillis)))
+}
+
+// cursor is a place in a lane: "<lane_at>#<pk>".
+func cursor(last map[string]types.AttributeValue) string {
+	pk, _ := last[schema.PK].(*types.AttributeValueMemberS)
+	at, _ := last[schema.LaneAt].(*types.AttributeValueMemberN)
+	if pk == nil || at == nil {
+		return ""
+	}
+	return at.Value + schema.Separator + pk.Value
+}
+
+func startKey(lane outbox.Lane, cursor string) (map[string]types.AttributeValue, error) {
+	if cursor == "" {
+		return nil, nil
+	}
+	at, pk, found := strings.Cut(cursor, schema.Separator)
+	if !found {
+		return nil, fmt.Errorf("list lane %s: what to read on after is no cursor of this store", lane)
+	}
+	return map[string]types.AttributeValue{
+		schema.Lane: text(lane.String()), schema.LaneAt: &types.AttributeValueMemberN{Value: at}, schema.PK: text(pk),
+	}, nil
+}
+
+// Get implements [outbox.Store]. A terminal row past its retention does not exist any more, though the
+// table's TTL may not have deleted it yet.
+func (s *Store) Get(ctx context.Context, id outbox.ID) (outbox.Row, error) {
+	item, err := s.read(ctx, id)
+	if err != nil {
+		return outbox.Row{}, fmt.Errorf("get %s: %w", id, err)
+	}
+	if len(item) == 0 {
+		return outbox.Row{}, outbox.ErrNotFound
+	}
+	row := decode(item)
+	if gone(row, time.Now()) {
+		return outbox.Row{}, outbox.ErrNotFound
+	}
+	return row, nil
+}
+
+// read reads an item, strongly consistent; it is empty if there is none.
+func (s *Store) read(ctx context.Context, id outbox.ID) (map[string]types.AttributeValue, error) {
+	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{
+		TableName: &s.table, Key: key(id), ConsistentRead: aws.Bool(true),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out.Item, nil
+}
+
+// gone reports whether a row is past its retention.
+func gone(row outbox.Row, now time.Time) bool {
+	return row.Status.Terminal() && !row.ExpiresAt.IsZero() && !now.Before(row.ExpiresAt)
+}
+
+func key(id outbox.ID) map[string]types.AttributeValue {
+	return map[string]types.AttributeValue{schema.PK: text(id.PK())}
+}
+
+// repeatConflicts has the SDK repeat a write that met a transaction on the same item: it is no failed
+// condition, only bad luck, and it is not among the errors that the SDK repeats by itself. Number, waits
+// and jitter are those of the client.
+func repeatConflicts(o *dynamodb.Options) {
+	o.Retryer = retry.AddWithErrorCodes(o.Retryer, (*types.TransactionConflictException)(nil).ErrorCode())
+}
+
+// refusedItem tells a failed condition, with the item that failed it: nil if there is none.
+func refusedItem(err error) (item map[string]types.AttributeValue, refused bool) {
+	var failed *types.ConditionalCheckFailedException
+	if !errors.As(err, &failed) {
+		return nil, false
+	}
+	return failed.Item, true
+}
+
+// invalid tells a write that the service would never do: the item would become too large, or an
+// attribute is of a type that the write cannot work on.
+func invalid(err error) bool {
+	var failed smithy.APIError
+	return errors.As(err, &failed) && failed.ErrorCode() == "ValidationException"
+}
