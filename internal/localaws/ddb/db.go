@@ -71,21 +71,34 @@ func onTable(resource string, run func(now time.Time) (any, error)) operation {
 	}}
 }
 
+var operations = map[string]func(*DB, []byte) (operation, error){
+	"BatchGetItem":              (*DB).batchGetItem,
+	"BatchWriteItem":            (*DB).batchWriteItem,
+	"CreateTable":               (*DB).createTable,
+	"DeleteItem":                (*DB).deleteItem,
+	"DeleteTable":               (*DB).deleteTable,
+	"DescribeContinuousBackups": (*DB).describeContinuousBackups,
+	"DescribeTable":             (*DB).describeTable,
+	"DescribeTimeToLive":        (*DB).describeTimeToLive,
+	"GetItem":                   (*DB).getItem,
+	"ListTables":                (*DB).listTables,
+	"ListTagsOfResource":        (*DB).listTagsOfResource,
+	"PutItem":                   (*DB).putItem,
+	"Query":                     (*DB).query,
+	"Scan":                      (*DB).scan,
+	"TagResource":               (*DB).tagResource,
+	"TransactGetItems":          (*DB).transactGetItems,
+	"TransactWriteItems":        (*DB).transactWriteItems,
+	"UntagResource":             (*DB).untagResource,
+	"UpdateContinuousBackups":   (*DB).updateContinuousBackups,
+	"UpdateItem":                (*DB).updateItem,
+	"UpdateTable":               (*DB).updateTable,
+	"UpdateTimeToLive":          (*DB).updateTimeToLive,
+}
+
 // Decode reads and checks a request as far as that is possible without looking at tables.
 func (db *DB) Decode(name string, body []byte) (wire.Operation, error) {
-	read, ok := map[string]func(*DB, []byte) (operation, error){
-		"CreateTable":        (*DB).createTable,
-		"DeleteItem":         (*DB).deleteItem,
-		"DeleteTable":        (*DB).deleteTable,
-		"DescribeTable":      (*DB).describeTable,
-		"GetItem":            (*DB).getItem,
-		"ListTables":         (*DB).listTables,
-		"PutItem":            (*DB).putItem,
-		"Query":              (*DB).query,
-		"Scan":               (*DB).scan,
-		"TransactWriteItems": (*DB).transactWriteItems,
-		"UpdateItem":         (*DB).updateItem,
-	}[name]
+	read, ok := operations[name]
 	if !ok {
 		return nil, wire.Protocol("UnknownOperationException", "the operation %s is not part of the local DynamoDB", name)
 	}

@@ -81,7 +81,10 @@ func decodeError(err error) error {
 type constraints []string
 
 func (c *constraints) add(value, parameter, rule string) {
-	*c = append(*c, fmt.Sprintf("Value %s at '%s' failed to satisfy constraint: %s", value, parameter, rule))
+	if value != "" {
+		value += " "
+	}
+	*c = append(*c, fmt.Sprintf("Value %sat '%s' failed to satisfy constraint: %s", value, parameter, rule))
 }
 
 // enum demands one of a few values, or none.
@@ -107,6 +110,15 @@ func (c *constraints) between(parameter, shown string, what string, n, low, high
 	}
 }
 
+// length demands a list with at least one and at most a number of members, which are not shown.
+func (c *constraints) length(parameter string, n, high int) {
+	shown := "'[]'"
+	if n > 0 {
+		shown = fmt.Sprintf("'[%d members]'", n)
+	}
+	c.between(parameter, shown, "length", n, 1, high)
+}
+
 func (c *constraints) err() error {
 	switch len(*c) {
 	case 0:
@@ -118,7 +130,10 @@ func (c *constraints) err() error {
 }
 
 // tableName demands a table's name and takes it out of an ARN.
-func (c *constraints) tableName(name *string) string {
+func (c *constraints) tableName(name *string) string { return c.newTableName(name, 1) }
+
+// newTableName demands a name of a minimal length; only new tables' names are held to the service's 3.
+func (c *constraints) newTableName(name *string, shortest int) string {
 	if name == nil {
 		c.add("null", "tableName", "Member must not be null")
 		return ""
@@ -127,7 +142,7 @@ func (c *constraints) tableName(name *string) string {
 	if _, after, ok := strings.Cut(n, ":table/"); ok && strings.HasPrefix(n, "arn:") {
 		n, _, _ = strings.Cut(after, "/")
 	}
-	c.between("tableName", "'"+n+"'", "length", len(n), 3, 255)
+	c.between("tableName", "'"+n+"'", "length", len(n), shortest, 255)
 	if len(n) > 0 && strings.Trim(n, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") != "" {
 		c.add("'"+n+"'", "tableName", "Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+")
 	}

@@ -47,7 +47,7 @@ func (in *getInput) lookup() (lookup, error) {
 	if err := refuseLegacy(named{"AttributesToGet": in.AttributesToGet}, map[string]*string{"ProjectionExpression": in.ProjectionExpression}); err != nil {
 		return l, err
 	}
-	scope, err := in.scope(in.ProjectionExpression)
+	scope, err := in.scope(map[string]*string{"ProjectionExpression": in.ProjectionExpression})
 	if err != nil {
 		return l, err
 	}

@@ -31,8 +31,11 @@ func (v *values) UnmarshalJSON(data []byte) error {
 }
 
 // scope is what expressions are resolved in. expressions are those of the request that may be given; nil ones are not.
-func (p *placeholders) scope(expressions ...*string) (*expr.Scope, error) {
-	given := slices.ContainsFunc(expressions, func(e *string) bool { return e != nil })
+func (p *placeholders) scope(expressions map[string]*string) (*expr.Scope, error) {
+	given := false
+	for _, e := range expressions {
+		given = given || e != nil
+	}
 	for _, m := range []struct {
 		name, mark string
 		keys       []string
@@ -43,7 +46,7 @@ func (p *placeholders) scope(expressions ...*string) (*expr.Scope, error) {
 	} {
 		switch {
 		case m.set && !given:
-			return nil, validation("%s can only be specified when using expressions", m.name)
+			return nil, validation("%s can only be specified when using expressions: %s", m.name, nullNames(expressions))
 		case m.set && len(m.keys) == 0:
 			return nil, validation("%s must not be empty", m.name)
 		}
@@ -59,6 +62,14 @@ func (p *placeholders) scope(expressions ...*string) (*expr.Scope, error) {
 		}
 	}
 	return &expr.Scope{Names: p.ExpressionAttributeNames, Values: attr.Map(p.ExpressionAttributeValues)}, nil
+}
+
+func nullNames(expressions map[string]*string) string {
+	names := slices.Sorted(maps.Keys(expressions))
+	if len(names) == 1 {
+		return names[0] + " is null"
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1] + " are null"
 }
 
 func parseCondition(kind string, src *string, scope *expr.Scope) (*expr.Condition, error) {

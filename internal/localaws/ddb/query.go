@@ -72,7 +72,11 @@ func (in *pageInput) page(query bool) (*page, error) {
 	var c constraints
 	p := &page{in: in, table: c.tableName(in.TableName)}
 	if in.Limit != nil {
-		c.between("limit", fmt.Sprintf("'%d'", *in.Limit), "value", *in.Limit, 1, 1<<31-1)
+		if query { // the service words it differently for the two
+			c.between("Limit", "", "value", *in.Limit, 1, 1<<31-1)
+		} else {
+			c.between("limit", fmt.Sprintf("'%d'", *in.Limit), "value", *in.Limit, 1, 1<<31-1)
+		}
 	}
 	c.enum("returnConsumedCapacity", in.ReturnConsumedCapacity, "INDEXES", "TOTAL", "NONE")
 	c.enum("select", in.Select, "SPECIFIC_ATTRIBUTES", "COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES")
@@ -86,7 +90,7 @@ func (in *pageInput) page(query bool) (*page, error) {
 		return nil, err
 	}
 	legacy := named{"AttributesToGet": in.AttributesToGet, "KeyConditions": in.KeyConditions, "QueryFilter": in.QueryFilter, "ScanFilter": in.ScanFilter, "ConditionalOperator": in.ConditionalOperator}
-	if err := refuseLegacy(legacy, map[string]*string{"KeyConditionExpression": in.KeyConditionExpression, "FilterExpression": in.FilterExpression, "ProjectionExpression": in.ProjectionExpression}); err != nil {
+	if err := refuseLegacy(legacy, in.expressions()); err != nil {
 		return nil, err
 	}
 	if query && in.KeyConditionExpression == nil {
@@ -96,6 +100,10 @@ func (in *pageInput) page(query bool) (*page, error) {
 		return nil, err
 	}
 	return p, p.parse()
+}
+
+func (in *pageInput) expressions() map[string]*string {
+	return map[string]*string{"KeyConditionExpression": in.KeyConditionExpression, "FilterExpression": in.FilterExpression, "ProjectionExpression": in.ProjectionExpression}
 }
 
 // checkShape finds parameters that contradict each other.
@@ -121,7 +129,7 @@ func (in *pageInput) checkShape(query bool) error {
 
 func (p *page) parse() (err error) {
 	in := p.in
-	if p.scope, err = in.scope(in.KeyConditionExpression, in.FilterExpression, in.ProjectionExpression); err != nil {
+	if p.scope, err = in.scope(in.expressions()); err != nil {
 		return err
 	}
 	if p.filter, err = parseCondition("FilterExpression", in.FilterExpression, p.scope); err != nil {

@@ -22,7 +22,7 @@ func (spec *tableSpec) table() (*table, error) {
 		return nil, validation("The parameter 'TableName' is required but was not present in the request")
 	}
 	var c constraints
-	t := &table{name: c.tableName(spec.TableName), held: map[string]bool{}}
+	t := &table{name: c.newTableName(spec.TableName, 3), held: map[string]bool{}}
 	spec.constrain(&c)
 	if err := c.err(); err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func (spec *tableSpec) constrain(c *constraints) {
 
 func constrainKeys(c *constraints, at string, keys []keyElement) {
 	if keys != nil {
-		c.between(at, fmt.Sprintf("'%v'", keys), "length", len(keys), 1, 2)
+		c.length(at, len(keys), 2)
 	}
 	for i, k := range keys {
 		c.enum(fmt.Sprintf("%s.%d.member.keyType", at, i+1), k.KeyType, "HASH", "RANGE")
@@ -109,7 +109,7 @@ func schemaOf(elements []keyElement, types map[string]attr.Type, used map[string
 		return k, validation("Invalid KeySchema: The second KeySchemaElement is not a RANGE key type")
 	}
 	if len(elements) == 2 && elements[0].AttributeName == elements[1].AttributeName {
-		return k, validation("Both the Hash Key and the Range Key element in the KeySchema have the same name")
+		return k, validation("Invalid KeySchema: Some index key attribute have no definition")
 	}
 	for _, e := range elements {
 		typ, ok := types[e.AttributeName]

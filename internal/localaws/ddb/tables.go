@@ -164,7 +164,7 @@ func (db *DB) createTable(body []byte) (operation, error) {
 	}), nil
 }
 
-// named reads a request that only names a table.
+// tableOf reads a request that only names a table.
 func tableOf(body []byte) (string, error) {
 	var in struct{ TableName *string }
 	if err := wire.Decode(body, &in); err != nil {
@@ -174,19 +174,35 @@ func tableOf(body []byte) (string, error) {
 	return c.tableName(in.TableName), c.err()
 }
 
-func (db *DB) describeTable(body []byte) (operation, error) {
+// existing is the table of that name, or the error of operations on tables themselves.
+func (db *DB) existing(name string) (*table, error) {
+	if t := db.tables[name]; t != nil {
+		return t, nil
+	}
+	return nil, failure("ResourceNotFoundException", "Requested resource not found: Table: %s not found", name)
+}
+
+// describing is an operation that names a table and says something about it.
+func (db *DB) describing(body []byte, say func(*table) any) (operation, error) {
 	name, err := tableOf(body)
 	if err != nil {
 		return operation{}, err
 	}
 	return onTable(name, func(time.Time) (any, error) {
-		t := db.tables[name]
-		if t == nil {
-			return nil, failure("ResourceNotFoundException", "Requested resource not found: Table: %s not found", name)
+		t, err := db.existing(name)
+		if err != nil {
+			return nil, err
 		}
-		return map[string]any{"Table": t.describe("ACTIVE")}, nil
+		return say(t), nil
 	}), nil
 }
+
+func (db *DB) describeTable(body []byte) (operation, error) {
+	return db.describing(body, func(t *table) any { return map[string]any{"Table": t.describe("ACTIVE")} })
+}
+
+// names are the names of the tables, in order.
+func (db *DB) names() []string { return slices.Sorted(maps.Keys(db.tables)) }
 
 func (db *DB) deleteTable(body []byte) (operation, error) {
 	name, err := tableOf(body)
@@ -194,10 +210,10 @@ func (db *DB) deleteTable(body []byte) (operation, error) {
 		return operation{}, err
 	}
 	return onTable(name, func(time.Time) (any, error) {
-		t := db.tables[name]
+		t, err := db.existing(name)
 		switch {
-		case t == nil:
-			return nil, failure("ResourceNotFoundException", "Requested resource not found: Table: %s not found", name)
+		case err != nil:
+			return nil, err
 		case t.spec.DeletionProtectionEnabled:
 			return nil, validation("Resource cannot be deleted as it is currently protected against deletion. Disable deletion protection first.")
 		}
@@ -224,7 +240,7 @@ func (db *DB) listTables(body []byte) (operation, error) {
 		return operation{}, err
 	}
 	return onTable("", func(time.Time) (any, error) {
-		names := slices.Sorted(maps.Keys(db.tables))
+		names := db.names()
 		first, found := slices.BinarySearch(names, in.ExclusiveStartTableName)
 		if found {
 			first++

@@ -56,25 +56,16 @@ func (db *DB) transactWriteItems(body []byte) (operation, error) {
 			return operation{}, err
 		}
 	}
-	reasons := make([]reason, len(tx.mutations))
-	for i := range reasons {
-		reasons[i].Code = "None"
-	}
-	reasons[0] = because(conflict(), nil, change{})
 	return operation{
 		resource: tx.mutations[0].table,
-		conflict: cancelled(reasons),
+		conflict: conflictAmong(len(tx.mutations)),
 		run:      func(now time.Time, _ faults.Fault) wire.Outcome { return db.transact(now, tx) },
 	}, nil
 }
 
 func (in *transactInput) transaction() (*transaction, error) {
 	var c constraints
-	shown := "'[]'"
-	if len(in.TransactItems) > 0 {
-		shown = fmt.Sprintf("'[%d items]'", len(in.TransactItems))
-	}
-	c.between("transactItems", shown, "length", len(in.TransactItems), 1, maxTransactItems)
+	c.length("transactItems", len(in.TransactItems), maxTransactItems)
 	c.enum("returnConsumedCapacity", in.ReturnConsumedCapacity, "INDEXES", "TOTAL", "NONE")
 	c.enum("returnItemCollectionMetrics", in.ReturnItemCollectionMetrics, "SIZE", "NONE")
 	c.between("clientRequestToken", "'"+in.ClientRequestToken+"'", "length", len(in.ClientRequestToken), 0, 36)
@@ -162,6 +153,13 @@ func (db *DB) transact(now time.Time, tx *transaction) wire.Outcome {
 	if reasons != nil {
 		return failed(cancelled(reasons), costs...)
 	}
+	bytes := 0
+	for _, c := range changes {
+		bytes += max(c.old.Size(), c.new.Size())
+	}
+	if bytes > maxTransactBytes {
+		return failed(validation("Transaction size cannot exceed the limit of 4 MB"))
+	}
 	req := &request{token: tx.in.ClientRequestToken, digest: tx.digest, changes: changes}
 	if req.token != "" {
 		db.tokens.byToken[req.token] = req
@@ -231,7 +229,7 @@ func (db *DB) distinct(tx *transaction) error {
 // decideAll finds out what the items will be. If any write cannot be made, there are reasons, one for each item.
 func (db *DB) decideAll(now time.Time, tx *transaction) (changes []change, reasons []reason, costs []ledger.Cost) {
 	changes, reasons = make([]change, len(tx.mutations)), make([]reason, len(tx.mutations))
-	bad, bytes := false, 0
+	bad := false
 	bills := map[*table]map[spender]float64{}
 	for i, m := range tx.mutations {
 		c, err := db.locate(m)
@@ -246,7 +244,6 @@ func (db *DB) decideAll(now time.Time, tx *transaction) (changes []change, reaso
 		if c.table == nil {
 			continue
 		}
-		bytes += max(c.old.Size(), c.new.Size())
 		costs = append(costs, c.cost(2)...)
 		if bills[c.table] == nil {
 			bills[c.table] = map[spender]float64{}
@@ -254,12 +251,6 @@ func (db *DB) decideAll(now time.Time, tx *transaction) (changes []change, reaso
 		for who, units := range c.bill(2) {
 			bills[c.table][who] += units
 		}
-	}
-	if !bad && bytes > maxTransactBytes {
-		for i := range reasons {
-			reasons[i] = reason{Code: "ValidationError", Message: "Transaction size cannot exceed the limit of 4 MB"}
-		}
-		return nil, reasons, tableOnly(costs)
 	}
 	for t, bill := range bills {
 		if err := db.affordable(t, now, bill); err != nil && !bad {
@@ -310,6 +301,16 @@ func because(err error, m *mutation, c change) reason {
 		return reason{Code: "ValidationError", Message: e.Message}
 	}
 	return reason{Code: "ValidationError", Message: err.Error()}
+}
+
+// conflictAmong is how a transaction of n items says that another one is in its way.
+func conflictAmong(n int) error {
+	reasons := make([]reason, n)
+	for i := range reasons {
+		reasons[i].Code = "None"
+	}
+	reasons[0] = because(conflict(), nil, change{})
+	return cancelled(reasons)
 }
 
 func cancelled(reasons []reason) *wire.Error {

@@ -80,16 +80,16 @@ func (in *writeInput) mutation(v verb) (*mutation, error) {
 }
 
 func (m *mutation) parse(in *writeInput) error {
-	updates := in.UpdateExpression
-	if m.verb != update {
-		updates = nil
+	expressions := map[string]*string{"ConditionExpression": in.ConditionExpression}
+	if m.verb == update {
+		expressions["UpdateExpression"] = in.UpdateExpression
 	}
-	scope, err := in.scope(in.ConditionExpression, updates)
+	scope, err := in.scope(expressions)
 	if err != nil {
 		return err
 	}
-	if updates != nil {
-		if m.update, err = expr.ParseUpdate(*updates, scope); err != nil {
+	if m.verb == update && in.UpdateExpression != nil {
+		if m.update, err = expr.ParseUpdate(*in.UpdateExpression, scope); err != nil {
 			return invalid("Invalid UpdateExpression: ", err)
 		}
 	}

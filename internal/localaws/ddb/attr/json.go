@@ -346,7 +346,15 @@ func (d *decoder) boolean(t Type) (Value, error) {
 	return Null{}, nil
 }
 
-var setNames = map[Type]string{TypeS: "string", TypeN: "number", TypeB: "binary"}
+var setNames = map[Type]string{TypeS: "string", TypeN: "number"}
+
+func join(members []Value) string {
+	texts := make([]string, len(members))
+	for i, m := range members {
+		texts[i] = fmt.Sprint(m)
+	}
+	return strings.Join(texts, ", ")
+}
 
 func (d *decoder) set(of Type) (Value, error) {
 	var members []Value
@@ -359,11 +367,14 @@ func (d *decoder) set(of Type) (Value, error) {
 		return nil, err
 	}
 	if len(members) == 0 {
+		if of == TypeB {
+			return nil, invalid("One or more parameter values were invalid: Binary sets should not be empty")
+		}
 		return nil, invalid("One or more parameter values were invalid: An %s set  may not be empty", setNames[of])
 	}
 	set, ok := NewSet(of, members)
 	if !ok {
-		return nil, invalid("One or more parameter values were invalid: Input collection %s contains duplicates", setNames[of])
+		return nil, invalid("One or more parameter values were invalid: Input collection [%s] contains duplicates.", join(members))
 	}
 	return set, nil
 }

@@ -180,7 +180,7 @@ func newParser(src string, scope *Scope, calls map[string]int) (*parser, error) 
 	toks, bad := tokens(src)
 	p := &parser{src: src, toks: toks, scope: scope, calls: calls}
 	if bad.text != "" {
-		p.toks = append(toks, bad)
+		p.toks = append(toks, bad, token{end: min(len(src), bad.end+1)})
 		p.at = len(toks)
 		return nil, p.unexpected()
 	}

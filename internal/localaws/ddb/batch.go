@@ -1,0 +1,271 @@
+package ddb
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
+	"github.com/landfall-dev/landfall/internal/localaws/faults"
+	"github.com/landfall-dev/landfall/internal/localaws/ledger"
+	"github.com/landfall-dev/landfall/internal/localaws/wire"
+)
+
+// Limits of batches.
+const (
+	maxBatchGets   = 100
+	maxBatchWrites = 25
+	maxBatchBytes  = 16 << 20
+)
+
+type batchGetTable struct {
+	Keys                 []attr.Map
+	ProjectionExpression *string `json:",omitempty"`
+	placeholders
+	ConsistentRead bool `json:",omitempty"`
+
+	AttributesToGet json.RawMessage `json:",omitempty"` // legacy
+}
+
+type batchGetInput struct {
+	RequestItems           map[string]*batchGetTable
+	ReturnConsumedCapacity string
+}
+
+type batchGetAnswer struct {
+	Responses        map[string][]attr.Map
+	UnprocessedKeys  map[string]*batchGetTable
+	ConsumedCapacity []*consumed `json:",omitempty"`
+}
+
+// batchRead is one key of a batch.
+type batchRead struct {
+	lookup
+	in     *batchGetTable
+	factor float64
+}
+
+func (db *DB) batchGetItem(body []byte) (operation, error) {
+	var in batchGetInput
+	if err := wire.Decode(body, &in); err != nil {
+		return operation{}, err
+	}
+	reads, err := in.reads()
+	if err != nil {
+		return operation{}, err
+	}
+	return operation{resource: reads[0].table, run: func(now time.Time, f faults.Fault) wire.Outcome {
+		return db.batchGet(now, f, &in, reads)
+	}}, nil
+}
+
+// reads are the keys, by table, in order.
+func (in *batchGetInput) reads() ([]batchRead, error) {
+	if len(in.RequestItems) == 0 {
+		return nil, validation("The requestItems parameter is required for BatchGetItem")
+	}
+	var c constraints
+	c.enum("returnConsumedCapacity", in.ReturnConsumedCapacity, "INDEXES", "TOTAL", "NONE")
+	var reads []batchRead
+	for _, name := range slices.Sorted(maps.Keys(in.RequestItems)) {
+		t := in.RequestItems[name]
+		if t == nil || len(t.Keys) == 0 {
+			c.add("'[]'", "requestItems."+name+".member.keys", "Member must have length greater than or equal to 1")
+			continue
+		}
+		if len(t.Keys) > maxBatchGets {
+			return nil, validation("1 validation error detected: Value at 'RequestItems.%s.member.Keys' failed to satisfy constraint: Member must have length less than or equal to %d", name, maxBatchGets)
+		}
+		get := getInput{TableName: &name, Key: t.Keys[0], ProjectionExpression: t.ProjectionExpression, placeholders: t.placeholders, AttributesToGet: t.AttributesToGet}
+		l, err := get.lookup()
+		if err != nil {
+			return nil, err
+		}
+		factor := 0.5
+		if t.ConsistentRead {
+			factor = 1
+		}
+		for _, key := range t.Keys {
+			l.key = key
+			reads = append(reads, batchRead{l, t, factor})
+		}
+	}
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	if len(reads) > maxBatchGets {
+		return nil, validation("Too many items requested for the BatchGetItem call")
+	}
+	return reads, nil
+}
+
+func (db *DB) batchGet(now time.Time, f faults.Fault, in *batchGetInput, reads []batchRead) wire.Outcome {
+	answer := batchGetAnswer{Responses: map[string][]attr.Map{}, UnprocessedKeys: map[string]*batchGetTable{}}
+	seen := map[string]bool{}
+	for _, r := range reads {
+		id, err := db.identify(r.table, r.key)
+		if err != nil {
+			return failed(err)
+		}
+		if seen[id] {
+			return failed(validation("Provided list of item keys contains duplicates"))
+		}
+		seen[id] = true
+	}
+	var costs []ledger.Cost
+	bytes, last := 0, len(reads)-f.Unprocessed
+	var refused error
+	for i, r := range reads {
+		item, cost, err := attr.Map(nil), ledger.Cost{}, error(throttled())
+		if i < last && bytes < maxBatchBytes {
+			item, cost, err = db.found(r.lookup, now, r.factor)
+		}
+		if err != nil { // not now
+			refused = err
+			left := answer.UnprocessedKeys[r.table]
+			if left == nil {
+				again := *r.in
+				again.Keys = nil
+				left = &again
+				answer.UnprocessedKeys[r.table] = left
+			}
+			left.Keys = append(left.Keys, r.key)
+			continue
+		}
+		costs = append(costs, cost)
+		if answer.Responses[r.table] == nil {
+			answer.Responses[r.table] = []attr.Map{}
+		}
+		if item != nil {
+			bytes += item.Size()
+			answer.Responses[r.table] = append(answer.Responses[r.table], item)
+		}
+	}
+	if len(costs) == 0 && f.Unprocessed == 0 {
+		return failed(refused)
+	}
+	answer.ConsumedCapacity = db.consumption(in.ReturnConsumedCapacity, costs, false)
+	return wire.Outcome{Answer: answer, Costs: costs}
+}
+
+// identify is a name for an item in all tables.
+func (db *DB) identify(table string, key attr.Map) (string, error) {
+	t, err := db.table(table)
+	if err != nil {
+		return "", err
+	}
+	if err := t.key.check(key); err != nil {
+		return "", err
+	}
+	return table + "/" + string(t.key.position(key)), nil
+}
+
+type batchWrite struct {
+	PutRequest    *struct{ Item attr.Map } `json:",omitempty"`
+	DeleteRequest *struct{ Key attr.Map }  `json:",omitempty"`
+}
+
+type batchWriteInput struct {
+	RequestItems                map[string][]batchWrite
+	ReturnConsumedCapacity      string
+	ReturnItemCollectionMetrics string
+}
+
+type batchWriteAnswer struct {
+	UnprocessedItems map[string][]batchWrite
+	ConsumedCapacity []*consumed `json:",omitempty"`
+}
+
+// batchMutation is one write of a batch.
+type batchMutation struct {
+	*mutation
+	in batchWrite
+}
+
+func (db *DB) batchWriteItem(body []byte) (operation, error) {
+	var in batchWriteInput
+	if err := wire.Decode(body, &in); err != nil {
+		return operation{}, err
+	}
+	writes, err := in.writes()
+	if err != nil {
+		return operation{}, err
+	}
+	return operation{resource: writes[0].table, run: func(now time.Time, f faults.Fault) wire.Outcome {
+		return db.batchWriteAll(now, f, &in, writes)
+	}}, nil
+}
+
+// writes are the writes, by table, in order.
+func (in *batchWriteInput) writes() ([]batchMutation, error) {
+	if len(in.RequestItems) == 0 {
+		return nil, validation("The requestItems parameter is required for BatchWriteItem")
+	}
+	var writes []batchMutation
+	for _, name := range slices.Sorted(maps.Keys(in.RequestItems)) {
+		list := in.RequestItems[name]
+		if len(list) == 0 || len(list) > maxBatchWrites {
+			return nil, validation("1 validation error detected: Value '{%s=[%d requests]}' at 'requestItems' failed to satisfy constraint: Map value must satisfy constraint: [Member must have length less than or equal to %d, Member must have length greater than or equal to 1]", name, len(list), maxBatchWrites)
+		}
+		for _, w := range list {
+			one, v := writeInput{TableName: &name, ReturnConsumedCapacity: in.ReturnConsumedCapacity, ReturnItemCollectionMetrics: in.ReturnItemCollectionMetrics}, put
+			switch {
+			case (w.PutRequest == nil) == (w.DeleteRequest == nil):
+				return nil, validation("Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes")
+			case w.PutRequest != nil:
+				one.Item = w.PutRequest.Item
+			default:
+				one.Key, v = w.DeleteRequest.Key, remove
+			}
+			m, err := one.mutation(v)
+			if err != nil {
+				return nil, err
+			}
+			writes = append(writes, batchMutation{m, w})
+		}
+	}
+	if len(writes) > maxBatchWrites {
+		return nil, validation("Too many items requested for the BatchWriteItem call")
+	}
+	return writes, nil
+}
+
+// batchWriteAll does each write by itself: there is no transaction around them.
+func (db *DB) batchWriteAll(now time.Time, f faults.Fault, in *batchWriteInput, writes []batchMutation) wire.Outcome {
+	changes := make([]change, len(writes))
+	seen := map[string]bool{}
+	for i, w := range writes {
+		c, err := db.locate(w.mutation)
+		if err == nil {
+			err = w.decide(&c)
+		}
+		if err != nil {
+			return failed(err)
+		}
+		if id := fmt.Sprintf("%s/%s", w.table, c.position); seen[id] {
+			return failed(validation("Provided list of item keys contains duplicates"))
+		} else {
+			seen[id] = true
+		}
+		changes[i] = c
+	}
+	answer := batchWriteAnswer{UnprocessedItems: map[string][]batchWrite{}}
+	var costs []ledger.Cost
+	last := len(writes) - f.Unprocessed
+	for i, c := range changes {
+		name := writes[i].table
+		if i >= last || c.table.held[c.position] || db.affordable(c.table, now, c.bill(1)) != nil {
+			answer.UnprocessedItems[name] = append(answer.UnprocessedItems[name], writes[i].in)
+			continue
+		}
+		costs = append(costs, c.cost(1)...)
+		c.apply(now)
+	}
+	if len(costs) == 0 && f.Unprocessed == 0 {
+		return failed(throttled())
+	}
+	answer.ConsumedCapacity = db.consumption(in.ReturnConsumedCapacity, costs, false)
+	return wire.Outcome{Answer: answer, Costs: costs}
+}

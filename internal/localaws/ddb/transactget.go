@@ -1,0 +1,95 @@
+package ddb
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
+	"github.com/landfall-dev/landfall/internal/localaws/faults"
+	"github.com/landfall-dev/landfall/internal/localaws/ledger"
+	"github.com/landfall-dev/landfall/internal/localaws/wire"
+)
+
+type transactGetInput struct {
+	TransactItems          []struct{ Get *getInput }
+	ReturnConsumedCapacity string
+}
+
+type transactGetAnswer struct {
+	Responses        []itemAnswer
+	ConsumedCapacity []*consumed `json:",omitempty"`
+}
+
+type itemAnswer struct {
+	Item attr.Map `json:",omitzero"`
+}
+
+func (db *DB) transactGetItems(body []byte) (operation, error) {
+	var in transactGetInput
+	if err := wire.Decode(body, &in); err != nil {
+		return operation{}, err
+	}
+	var c constraints
+	c.length("transactItems", len(in.TransactItems), maxTransactItems)
+	c.enum("returnConsumedCapacity", in.ReturnConsumedCapacity, "INDEXES", "TOTAL", "NONE")
+	for i, item := range in.TransactItems {
+		if item.Get == nil {
+			c.add("null", fmt.Sprintf("transactItems.%d.member.get", i+1), "Member must not be null")
+		}
+	}
+	if err := c.err(); err != nil {
+		return operation{}, err
+	}
+	lookups := make([]lookup, len(in.TransactItems))
+	for i, item := range in.TransactItems {
+		var err error
+		if lookups[i], err = item.Get.lookup(); err != nil {
+			return operation{}, err
+		}
+	}
+	return operation{
+		resource: lookups[0].table,
+		conflict: conflictAmong(len(lookups)),
+		run: func(now time.Time, _ faults.Fault) wire.Outcome {
+			return db.transactGet(now, in.ReturnConsumedCapacity, lookups)
+		},
+	}, nil
+}
+
+// transactGet reads all items, unless one cannot be read or is held by a transaction.
+func (db *DB) transactGet(now time.Time, asked string, lookups []lookup) wire.Outcome {
+	reasons := make([]reason, len(lookups))
+	items := make([]itemAnswer, len(lookups))
+	seen := map[string]bool{}
+	var costs []ledger.Cost
+	bad, bytes := false, 0
+	for i, l := range lookups {
+		t, err := db.table(l.table)
+		if err != nil {
+			return failed(err)
+		}
+		id, err := db.identify(l.table, l.key)
+		switch {
+		case err == nil && seen[id]:
+			return failed(validation("Transaction request cannot include multiple operations on one item"))
+		case err == nil && t.held[string(t.key.position(l.key))]:
+			err = conflict()
+		}
+		seen[id] = true
+		if err == nil {
+			var cost ledger.Cost
+			items[i].Item, cost, err = db.found(l, now, 2)
+			costs = append(costs, cost)
+			bytes += items[i].Item.Size()
+		}
+		reasons[i] = because(err, nil, change{})
+		bad = bad || err != nil
+	}
+	switch {
+	case bad:
+		return failed(cancelled(reasons))
+	case bytes > maxTransactBytes:
+		return failed(validation("Transaction size cannot exceed the limit of 4 MB"))
+	}
+	return wire.Outcome{Answer: transactGetAnswer{items, db.consumption(asked, costs, true)}, Costs: costs}
+}
