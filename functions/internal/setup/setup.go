@@ -1,0 +1,75 @@
+// Package setup is what the functions have in common before their first event: where the configuration
+// and the tables are, and the SDK client. It is for their mains; it decides nothing about a row.
+package setup
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	awsconfig "github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/landfall-dev/landfall/internal/config"
+	"github.com/landfall-dev/landfall/internal/observe"
+	"github.com/landfall-dev/landfall/internal/outbox"
+	"github.com/landfall-dev/landfall/internal/outboxdb"
+	"github.com/landfall-dev/landfall/internal/schema"
+)
+
+// storeTimeout bounds one request to DynamoDB. A claim that is answered later than this is too late to
+// be sent anyway ([outbox.SkewMargin]).
+const storeTimeout = 5 * time.Second
+
+// Function is what every function works with.
+type Function struct {
+	Config       *config.Config
+	Destinations []outbox.Destination
+	Store        *outboxdb.Store
+	Logger       *slog.Logger
+}
+
+// Load reads the configuration and makes the clients of the function of that name. It is called once,
+// when the process starts.
+func Load(ctx context.Context, name string) (*Function, error) {
+	cfg, err := config.Load(configPath())
+	if err != nil {
+		return nil, err
+	}
+	all, err := destinations(cfg)
+	if err != nil {
+		return nil, err
+	}
+	sdk, err := awsconfig.LoadDefaultConfig(ctx, awsconfig.WithHTTPClient(awshttp.NewBuildableClient().WithTimeout(storeTimeout)))
+	if err != nil {
+		return nil, fmt.Errorf("set up the AWS SDK: %w", err)
+	}
+	table := cmp.Or(os.Getenv(schema.OutboxTableEnv), schema.OutboxTable)
+	return &Function{
+		Config:       cfg,
+		Destinations: all,
+		Store:        outboxdb.New(dynamodb.NewFromConfig(sdk), table),
+		Logger:       observe.NewLogger(os.Stdout, name, os.Getenv("AWS_LAMBDA_LOG_LEVEL")),
+	}, nil
+}
+
+// configPath is where the configuration lies: beside the binary, unless a variable says otherwise.
+func configPath() string {
+	if path := os.Getenv(schema.ConfigEnv); path != "" {
+		return path
+	}
+	return filepath.Join(os.Getenv("LAMBDA_TASK_ROOT"), schema.ConfigFile)
+}
+
+// Observer watches one invocation; whoever makes it flushes it.
+func (f *Function) Observer(requestID string) *observe.Observer {
+	return observe.New(observe.Config{
+		Destinations: f.Config.Names(), LogSuccesses: f.Config.LogSuccesses,
+		Logger: f.Logger, Metrics: os.Stdout, RequestID: requestID,
+	})
+}
