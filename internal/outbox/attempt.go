@@ -95,31 +95,8 @@ func (l *lanes) deliver(row Row, takenOver bool) {
 // send makes the attempt. It returns when the sender does, or shortly after the send timeout if the
 // sender does not: then nothing is known. A panic is the row's own trouble: unknown.
 func (l *lanes) send(row Row) Outcome {
-	ctx, cancel := context.WithTimeout(l.ctx, l.Policy.SendTimeout)
-	defer cancel()
-	answer := make(chan Outcome, 1)
-	go func() {
-		defer func() {
-			if recover() != nil {
-				answer <- Unknown("", CodeSenderPanicked)
-			}
-		}()
-		answer <- l.Sender.Send(ctx, row)
-	}()
-	select {
-	case out := <-answer:
-		return out
-	case <-ctx.Done():
-	}
-	const grace = time.Second // for the sender to notice that its time is over and say what it knows
-	timer := time.NewTimer(grace)
-	defer timer.Stop()
-	select {
-	case out := <-answer:
-		return out
-	case <-timer.C:
-		return Unknown("", CodeNoAnswer)
-	}
+	return within(l.ctx, l.Policy.SendTimeout, Unknown("", CodeSenderPanicked), Unknown("", CodeNoAnswer),
+		func(ctx context.Context) Outcome { return l.Sender.Send(ctx, row) })
 }
 
 // end settles a row that was read, not claimed.
@@ -139,23 +116,7 @@ func (l *lanes) end(s Settlement) {
 	l.ended(a)
 }
 
-// settle writes a settlement, again and again until the given time if the store does not answer. It
-// does not end with the run's context: a fact that is known is worth writing down.
+// settle writes a settlement, again and again until the given time if the store does not answer.
 func (l *lanes) settle(s Settlement, until time.Time) error {
-	const firstWait, longestWait = 50 * time.Millisecond, 2 * time.Second
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(l.ctx), max(until.Sub(l.now()), time.Second))
-	defer cancel()
-	for wait := firstWait; ; wait = min(2*wait, longestWait) {
-		err := l.Store.Settle(ctx, s)
-		if err == nil || errors.Is(err, ErrConflict) {
-			return err
-		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return err
-		}
-	}
+	return settleFor(l.ctx, l.Store, s, max(until.Sub(l.now()), time.Second))
 }

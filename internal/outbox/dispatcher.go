@@ -2,7 +2,6 @@ package outbox
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"time"
 )
@@ -136,8 +135,8 @@ func (r Report) Empty() bool { return r.Claimed() == 0 && len(r.Ended) == 0 }
 // The error, if any, joins what kept it from listing a lane or claiming a row; the report is complete
 // all the same, and a later run finds what this one missed.
 func (d *Dispatcher) RunOnce(ctx context.Context) (Report, error) {
-	if d.Of < 0 || d.Part < 0 || d.Part >= max(d.Of, 1) {
-		return Report{}, fmt.Errorf("part %d of %d: want 0 <= part < of", d.Part, d.Of)
+	if err := checkPart(d.Part, d.Of); err != nil {
+		return Report{}, err
 	}
 	r := newRun(ctx, d)
 	r.eachDestination((*lanes).sweep)

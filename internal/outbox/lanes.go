@@ -3,7 +3,6 @@ package outbox
 import (
 	"cmp"
 	"errors"
-	"hash/crc32"
 	"slices"
 	"sync"
 	"time"
@@ -35,7 +34,7 @@ func newLanes(r *run, destination Destination) *lanes {
 // row waits for everything in flight to end.
 func (l *lanes) sweep() {
 	for shard := range l.Policy.Shards {
-		if l.mine(shard) && !l.walk(Lane{Kind: DueLane, Destination: l.Name, Shard: shard}) {
+		if inPart(l.Name, shard, l.Part, l.Of) && !l.walk(Lane{Kind: DueLane, Destination: l.Name, Shard: shard}) {
 			return
 		}
 	}
@@ -44,14 +43,6 @@ func (l *lanes) sweep() {
 
 // finish waits for the rows that are put off still.
 func (l *lanes) finish() { l.awaitPutOff(nil) }
-
-// mine reports whether a shard belongs to this dispatcher's part.
-func (l *lanes) mine(shard int) bool {
-	if l.Of <= 1 {
-		return true
-	}
-	return (int(crc32.ChecksumIEEE([]byte(l.Name))%uint32(l.Of))+shard)%l.Of == l.Part
-}
 
 // walk starts an attempt at each due row of a lane, oldest first. It returns false when the run must
 // not claim any more.

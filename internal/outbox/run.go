@@ -5,10 +5,8 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"sync"
 	"time"
 )
@@ -78,20 +76,9 @@ func (r *run) takeOvers() {
 	}
 }
 
-func (r *run) now() time.Time {
-	if r.Now != nil {
-		return r.Now().Truncate(time.Millisecond)
-	}
-	return time.Now().Truncate(time.Millisecond)
-}
+func (r *run) now() time.Time { return readClock(r.Now) }
 
-// remaining is how much of the invocation is left.
-func (r *run) remaining() time.Duration {
-	if deadline, ok := r.ctx.Deadline(); ok {
-		return time.Until(deadline)
-	}
-	return time.Duration(1<<63 - 1)
-}
+func (r *run) remaining() time.Duration { return remaining(r.ctx) }
 
 func (r *run) abandon(row abandonedRow) {
 	r.mu.Lock()
@@ -142,13 +129,9 @@ func (r *run) result() (Report, error) {
 		&r.report.Completed, &r.report.Retried, &r.report.Failed, &r.report.Unknown,
 		&r.report.Unsettled, &r.report.TakenOver, &r.report.Ended,
 	} {
-		slices.SortFunc(*ids, func(a, b ID) int { return cmp.Compare(a.PK(), b.PK()) })
+		sortIDs(*ids)
 	}
-	const few = 3
-	if n := len(r.errs) - few; n > 0 {
-		r.errs = append(r.errs[:few], fmt.Errorf("and %d more", n))
-	}
-	return r.report, errors.Join(r.errs...)
+	return r.report, joinFew(r.errs)
 }
 
 // token is 128 random bits as 22 characters.

@@ -1,0 +1,116 @@
+package outbox
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"slices"
+	"time"
+)
+
+// What the dispatcher and the reconciler have in common: both walk a part of all lanes within one
+// invocation, call something that may hang, and write down what they learnt.
+
+func checkPart(part, of int) error {
+	if of < 0 || part < 0 || part >= max(of, 1) {
+		return fmt.Errorf("part %d of %d: want 0 <= part < of", part, of)
+	}
+	return nil
+}
+
+// inPart reports whether a destination's shard belongs to part of of; of 0 means that there is one
+// part. Destinations start at different parts, so that many with one shard each are spread, too.
+func inPart(destination string, shard, part, of int) bool {
+	if of <= 1 {
+		return true
+	}
+	return (int(crc32.ChecksumIEEE([]byte(destination))%uint32(of))+shard)%of == part
+}
+
+// readClock reads now, or the real clock if that is nil, to the millisecond.
+func readClock(now func() time.Time) time.Time {
+	if now == nil {
+		now = time.Now
+	}
+	return now().Truncate(time.Millisecond)
+}
+
+// remaining is how much of the invocation is left.
+func remaining(ctx context.Context) time.Duration {
+	if deadline, ok := ctx.Deadline(); ok {
+		return time.Until(deadline)
+	}
+	return math.MaxInt64
+}
+
+// within makes a call that is given so much time. It returns when the call does, or shortly after its
+// time if the call does not return: then the answer is silent. A panic is answered by panicked.
+func within[T any](ctx context.Context, timeout time.Duration, panicked, silent T, call func(context.Context) T) T {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	answer := make(chan T, 1)
+	go func() {
+		defer func() {
+			if recover() != nil {
+				answer <- panicked
+			}
+		}()
+		answer <- call(ctx)
+	}()
+	select {
+	case got := <-answer:
+		return got
+	case <-ctx.Done():
+	}
+	const grace = time.Second // for the call to notice that its time is over and say what it knows
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case got := <-answer:
+		return got
+	case <-timer.C:
+		return silent
+	}
+}
+
+// settler is a store as far as [settleFor] needs it.
+type settler interface {
+	Settle(ctx context.Context, s Settlement) error
+}
+
+// settleFor writes a settlement, again and again for so long if the store does not answer. It does not
+// end with the invocation's context: a fact that is known is worth writing down.
+func settleFor(ctx context.Context, store settler, s Settlement, patience time.Duration) error {
+	const firstWait, longestWait = 50 * time.Millisecond, 2 * time.Second
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	for wait := firstWait; ; wait = min(2*wait, longestWait) {
+		err := store.Settle(ctx, s)
+		if err == nil || errors.Is(err, ErrConflict) {
+			return err
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return err
+		}
+	}
+}
+
+func sortIDs(ids []ID) {
+	slices.SortFunc(ids, func(a, b ID) int { return cmp.Compare(a.PK(), b.PK()) })
+}
+
+// joinFew joins errors of which there may be as many as rows.
+func joinFew(errs []error) error {
+	const few = 3
+	if n := len(errs) - few; n > 0 {
+		errs = append(errs[:few:few], fmt.Errorf("and %d more", n))
+	}
+	return errors.Join(errs...)
+}
