@@ -1,0 +1,175 @@
+// Package config reads landfall.yaml, what a person writes, and landfall.json, the same with every default filled
+// in, which the build writes and the functions read.
+//
+// Both have the same keys, so a resolved configuration is also a valid landfall.yaml that resolves to itself. Whatever
+// is wrong is reported in one go, with the place and what would be right; see [Error].
+//
+// The package knows neither AWS nor how anything is sent. Names in a configuration are not looked up anywhere.
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/landfall-dev/landfall/internal/outbox"
+)
+
+// MaxBytes bounds a configuration file of either kind.
+const MaxBytes = 1 << 20
+
+// Config is a resolved configuration: each field has its value, none stands for a default.
+type Config struct {
+	// Concurrency is how many sends one run has in flight over all destinations. Defaults to 16.
+	Concurrency int `json:"concurrency"`
+	// Destinations by name. At least one.
+	Destinations map[string]Destination `json:"destinations"`
+	// LogSuccesses is the share, 0 to 1, of plain successes that get a log line. Defaults to 0.01.
+	LogSuccesses float64 `json:"log_successes"`
+	// Parallelism is by how many functions at once the lanes are swept. Defaults to 1.
+	Parallelism int `json:"parallelism"`
+}
+
+// Destination is one place that effects go to, and how.
+type Destination struct {
+	Settings
+
+	// Deduplicates is for how long the remote recognises a repeated idempotency key. It has no default: nobody but
+	// the destination's owner knows.
+	Deduplicates Window `json:"deduplicates"`
+	// Retired destinations are never claimed any more. Defaults to false.
+	Retired bool `json:"retired"`
+
+	// HTTP is set for a destination of kind http, the only kind of this version.
+	*HTTP
+}
+
+// Settings are the keys that `defaults` and each destination have in common.
+type Settings struct {
+	// Attempts is the budget of claims, 1 to 1000. Defaults to 5.
+	Attempts int     `json:"attempts"`
+	Backoff  Backoff `json:"backoff"`
+	// Concurrency is how many sends to this destination one run has in flight, 1 to 1000. Defaults to 4.
+	Concurrency int `json:"concurrency"`
+	// HeadStart is how long the sweep leaves a new row to the fast path. There is none yet: always 0.
+	HeadStart Duration `json:"head_start"`
+	// LateArrival: a request without effect so long after its claim's end never has one. 1ms to 30d, defaults to 10m.
+	LateArrival Duration `json:"late_arrival"`
+	// Retention is how long a terminal row is kept, 1s to 3650d. Defaults to 7d.
+	Retention Duration `json:"retention"`
+	// SendTimeout bounds one send, 1ms to 10m. Defaults to 30s.
+	SendTimeout Duration `json:"send_timeout"`
+	// Shards is the number of lanes, 1 to 1000. It may only grow. Defaults to 1.
+	Shards int `json:"shards"`
+}
+
+// Backoff is the wait between attempts: First, times Factor after each attempt, at most Max.
+type Backoff struct {
+	// Factor is 1 to 100. Defaults to 4.
+	Factor float64 `json:"factor"`
+	// First is 1ms or more. Defaults to 1s.
+	First Duration `json:"first"`
+	// Max is First to 7d. Defaults to 1m.
+	Max Duration `json:"max"`
+}
+
+// HTTP is what a destination of kind http has besides.
+type HTTP struct {
+	// URL is absolute, http or https, fixed.
+	URL string `json:"http"`
+	// AllowPrivate lets the URL lead to private, loopback and link-local addresses. Defaults to false.
+	AllowPrivate bool `json:"allow_private"`
+	// Headers go with every request. Names are in canonical form.
+	Headers map[string]string `json:"headers,omitempty"`
+	// KeyHeader carries the idempotency key. Defaults to Idempotency-Key.
+	KeyHeader string `json:"key_header"`
+	// Method is POST, PUT, PATCH or DELETE. Defaults to POST.
+	Method string `json:"method"`
+	// RemoteRef says where an answer names the effect; nil: it does not.
+	RemoteRef *RemoteRef `json:"remote_ref,omitempty"`
+	// RowHeaders are the headers that a row may bring along, in canonical form. Defaults to none.
+	RowHeaders []string `json:"row_headers,omitempty"`
+	// Statuses, 200 to 599, whose meaning is not the one that is usual in HTTP.
+	Statuses map[int]Outcome `json:"statuses,omitempty"`
+}
+
+// RemoteRef is one of: a header of the answer, or a JSON pointer (RFC 6901) into its body.
+type RemoteRef struct {
+	Header  string `json:"header,omitempty"`
+	Pointer string `json:"pointer,omitempty"`
+}
+
+// Defaults of this package; those of single destinations are the domain's.
+const (
+	DefaultConcurrency  = 16
+	DefaultKeyHeader    = "Idempotency-Key"
+	DefaultLogSuccesses = 0.01
+	DefaultMethod       = "POST"
+	DefaultParallelism  = 1
+)
+
+func builtin() Config {
+	return Config{
+		Concurrency:  DefaultConcurrency,
+		Destinations: map[string]Destination{},
+		LogSuccesses: DefaultLogSuccesses,
+		Parallelism:  DefaultParallelism,
+	}
+}
+
+func builtinSettings() Settings {
+	p := outbox.Policy{}.WithDefaults()
+	return Settings{
+		Attempts: p.Attempts,
+		Backoff: Backoff{
+			Factor: p.Backoff.Factor,
+			First:  Duration(p.Backoff.First),
+			Max:    Duration(p.Backoff.Max),
+		},
+		Concurrency: p.Concurrency,
+		LateArrival: Duration(p.LateArrival),
+		Retention:   Duration(p.Retention),
+		SendTimeout: Duration(p.SendTimeout),
+		Shards:      p.Shards,
+	}
+}
+
+// Policy is the destination as the domain sees it.
+func (d Destination) Policy() outbox.Policy {
+	return outbox.Policy{
+		Attempts: d.Attempts,
+		Backoff: outbox.Backoff{
+			First:  time.Duration(d.Backoff.First),
+			Factor: d.Backoff.Factor,
+			Max:    time.Duration(d.Backoff.Max),
+		},
+		Concurrency:  d.Concurrency,
+		Deduplicates: outbox.Window(d.Deduplicates),
+		LateArrival:  time.Duration(d.LateArrival),
+		Retention:    time.Duration(d.Retention),
+		Retired:      d.Retired,
+		SendTimeout:  time.Duration(d.SendTimeout),
+		Shards:       d.Shards,
+	}
+}
+
+// Kind is the name of the destination's kind, "http".
+func (d Destination) Kind() string { return "http" }
+
+// Names of the destinations, sorted.
+func (c *Config) Names() []string { return slices.Sorted(maps.Keys(c.Destinations)) }
+
+// Resolved is landfall.json: every value written out, keys in a fixed order, the same bytes for the same meaning.
+func (c *Config) Resolved() ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // URLs stay readable
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(c); err != nil {
+		return nil, fmt.Errorf("encode configuration: %w", err)
+	}
+	return b.Bytes(), nil
+}

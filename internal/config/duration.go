@@ -1,0 +1,155 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/landfall-dev/landfall/internal/outbox"
+)
+
+// Duration is written as Go writes durations, and with days: "30s", "1h30m", "15d", "1d12h". A day has 24 hours.
+type Duration time.Duration
+
+const day = Duration(24 * time.Hour)
+
+var wholeDays = regexp.MustCompile(`^([0-9]+)d(.*)$`)
+
+// parseDuration refuses what is negative, has no unit or overflows. hint is the unit to propose when there is none.
+func parseDuration(text, hint string) (Duration, error) {
+	if text == "" {
+		return 0, errors.New("is empty: write a duration, such as 30s")
+	}
+	if strings.HasPrefix(text, "-") {
+		return 0, fmt.Errorf("%s is negative", clip(text))
+	}
+	if _, err := strconv.ParseFloat(text, 64); err == nil && text != "0" {
+		return 0, fmt.Errorf("%s has no unit: %s%s?", clip(text), clip(text), hint)
+	}
+	var days time.Duration
+	rest := text
+	if m := wholeDays.FindStringSubmatch(text); m != nil {
+		n, err := strconv.ParseInt(m[1], 10, 64)
+		if err != nil || n > math.MaxInt64/int64(day) {
+			return 0, fmt.Errorf("%s is too long", clip(text))
+		}
+		days, rest = time.Duration(n)*time.Duration(day), m[2]
+		if rest == "" {
+			return Duration(days), nil
+		}
+	}
+	// A sign after the days would be taken for part of the rest.
+	d, err := time.ParseDuration(rest)
+	if err != nil || strings.ContainsAny(rest, "+-") {
+		return 0, fmt.Errorf("%s is no duration: write whole days or h, m, s, ms with their unit, such as 30s, 1h30m, 7d", clip(text))
+	}
+	if days > math.MaxInt64-d {
+		return 0, fmt.Errorf("%s is too long", clip(text))
+	}
+	return Duration(days + d), nil
+}
+
+// String is the shortest exact form; whole days are days from two on ("24h", but "2d").
+func (d Duration) String() string {
+	if d >= 2*day && d%day == 0 {
+		return strconv.FormatInt(int64(d/day), 10) + "d"
+	}
+	s := time.Duration(d).String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// MarshalText writes [Duration.String].
+func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText reads what a configuration may contain.
+func (d *Duration) UnmarshalText(text []byte) error {
+	v, err := parseDuration(string(text), "s")
+	if err != nil {
+		return err
+	}
+	*d = v
+	return nil
+}
+
+// Window is for how long a remote deduplicates: "never", "always", or a duration of whole seconds.
+type Window outbox.Window
+
+// unset marks a window that nobody wrote, because the zero value is an answer.
+const unset Window = -2
+
+func parseWindow(text string) (Window, error) {
+	switch text {
+	case "never":
+		return Window(outbox.Never), nil
+	case "always":
+		return Window(outbox.Always), nil
+	}
+	d, err := parseDuration(text, "h")
+	if err != nil {
+		return 0, fmt.Errorf("%w; allowed are never, always, or how long, such as 24h", err)
+	}
+	if d == 0 {
+		return 0, fmt.Errorf("%s is no time at all: write never", clip(text))
+	}
+	return Window(d), nil
+}
+
+func (w Window) String() string {
+	switch outbox.Window(w) {
+	case outbox.Never:
+		return "never"
+	case outbox.Always:
+		return "always"
+	}
+	return Duration(w).String()
+}
+
+// MarshalText writes [Window.String].
+func (w Window) MarshalText() ([]byte, error) { return []byte(w.String()), nil }
+
+// UnmarshalText reads what a configuration may contain.
+func (w *Window) UnmarshalText(text []byte) error {
+	v, err := parseWindow(string(text))
+	if err != nil {
+		return err
+	}
+	*w = v
+	return nil
+}
+
+// Outcome is what a status means: "completed", "retryable", "permanent" or "unknown".
+type Outcome outbox.OutcomeKind
+
+var outcomes = []outbox.OutcomeKind{outbox.Landed, outbox.NotArrived, outbox.Refused, outbox.MaybeArrived}
+
+func parseOutcome(text string) (Outcome, error) {
+	for _, o := range outcomes {
+		if text == o.String() {
+			return Outcome(o), nil
+		}
+	}
+	return 0, fmt.Errorf("%s is no outcome: allowed are completed, retryable, permanent, unknown", quote(text))
+}
+
+// MarshalText writes the word that a configuration uses.
+func (o Outcome) MarshalText() ([]byte, error) { return []byte(outbox.OutcomeKind(o).String()), nil }
+
+// UnmarshalText reads what a configuration may contain.
+func (o *Outcome) UnmarshalText(text []byte) error {
+	v, err := parseOutcome(string(text))
+	if err != nil {
+		return err
+	}
+	*o = v
+	return nil
+}
