@@ -32,7 +32,7 @@ func (s *Store) Claim(ctx context.Context, c outbox.Claim) (outbox.Row, error) {
 	}
 	out, err := s.client.UpdateItem(ctx, w.update(s.table, c.ID, types.ReturnValueAllNew), repeatConflicts)
 	if err == nil {
-		return decode(out.Attributes), nil
+		return Decode(out.Attributes), nil
 	}
 	if item, refused := refusedItem(err); refused {
 		return granted(c, item)
@@ -78,7 +78,7 @@ func granted(c outbox.Claim, item map[string]types.AttributeValue) (outbox.Row, 
 	if len(item) == 0 {
 		return outbox.Row{}, &outbox.RefusedError{}
 	}
-	row := decode(item)
+	row := Decode(item)
 	if row.Status == outbox.Dispatching && row.Token == c.Token {
 		return row, nil
 	}

@@ -27,9 +27,9 @@ const (
 // seen is what was read of the attributes that fence a write: nil where there was none.
 type seen struct{ status, token, attemptCount, lookupCount types.AttributeValue }
 
-// decode reads an item. It never fails: what breaks the row format is said in Unreadable, in words without
+// Decode reads an item of the outbox table. It never fails: what breaks the row format is said in Unreadable, in words without
 // payload and key, and everything else is filled in all the same.
-func decode(item map[string]types.AttributeValue) outbox.Row {
+func Decode(item map[string]types.AttributeValue) outbox.Row {
 	r := &reader{item: item}
 	row := outbox.Row{ID: r.id()}
 	row.Status, row.Lane, row.LaneAt = r.place(row.ID)

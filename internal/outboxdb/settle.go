@@ -131,7 +131,7 @@ func (s *Store) settled(ctx context.Context, st outbox.Settlement, item map[stri
 	if len(item) == 0 {
 		return outbox.ErrConflict
 	}
-	row := decode(item)
+	row := Decode(item)
 	if !st.Repeats(row) {
 		return outbox.ErrConflict
 	}
@@ -173,7 +173,7 @@ func (s *Store) settleInPlace(ctx context.Context, st outbox.Settlement, cause e
 	if itemSize(item) <= MaxItem {
 		return fmt.Errorf("settle %s: %w", st.ID, cause) // it fits: something else is wrong
 	}
-	row, err := st.Apply(decode(item))
+	row, err := st.Apply(Decode(item))
 	if err != nil {
 		return s.settled(ctx, st, item)
 	}

@@ -52,24 +52,7 @@ func (b *bench) next(f faults.Fault) { b.fault.Store(&f) }
 
 func (b *bench) createTable() {
 	b.Helper()
-	attribute := func(name string, kind types.ScalarAttributeType) types.AttributeDefinition {
-		return types.AttributeDefinition{AttributeName: &name, AttributeType: kind}
-	}
-	key := func(name string, kind types.KeyType) types.KeySchemaElement {
-		return types.KeySchemaElement{AttributeName: &name, KeyType: kind}
-	}
-	_, err := b.client.CreateTable(b.Context(), &dynamodb.CreateTableInput{
-		TableName: aws.String(table), BillingMode: types.BillingModePayPerRequest,
-		AttributeDefinitions: []types.AttributeDefinition{
-			attribute(schema.PK, "S"), attribute(schema.Lane, "S"), attribute(schema.LaneAt, "N"),
-		},
-		KeySchema: []types.KeySchemaElement{key(schema.PK, types.KeyTypeHash)},
-		GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{{
-			IndexName:  aws.String(schema.LaneIndex),
-			KeySchema:  []types.KeySchemaElement{key(schema.Lane, types.KeyTypeHash), key(schema.LaneAt, types.KeyTypeRange)},
-			Projection: &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly},
-		}},
-	})
+	_, err := b.client.CreateTable(b.Context(), outboxdb.Table(table))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -122,7 +122,7 @@ func (s *Store) Get(ctx context.Context, id outbox.ID) (outbox.Row, error) {
 	if len(item) == 0 {
 		return outbox.Row{}, outbox.ErrNotFound
 	}
-	row := decode(item)
+	row := Decode(item)
 	if gone(row, time.Now()) {
 		return outbox.Row{}, outbox.ErrNotFound
 	}

@@ -1,10 +1,6 @@
 package outboxdb
 
 import (
-	"context"
-	"errors"
-	"fmt"
-
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -12,38 +8,29 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// TableCreator is what making a table calls; *dynamodb.Client is one.
-type TableCreator interface {
-	CreateTable(context.Context, *dynamodb.CreateTableInput, ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error)
-}
-
-// CreateTable makes an outbox table where there is none, for desks and tests: key, index and stream are
-// those of the deployed one. A table that exists is left as it is.
-func CreateTable(ctx context.Context, client TableCreator, name string) error {
-	attribute := func(name string, kind types.ScalarAttributeType) types.AttributeDefinition {
-		return types.AttributeDefinition{AttributeName: &name, AttributeType: kind}
-	}
-	key := func(name string, kind types.KeyType) types.KeySchemaElement {
-		return types.KeySchemaElement{AttributeName: &name, KeyType: kind}
-	}
-	_, err := client.CreateTable(ctx, &dynamodb.CreateTableInput{
+// Table is the outbox table as a request: for tests and a developer's desk. In an account it is the CDK
+// app that makes it.
+func Table(name string) *dynamodb.CreateTableInput {
+	return &dynamodb.CreateTableInput{
 		TableName: &name, BillingMode: types.BillingModePayPerRequest,
 		AttributeDefinitions: []types.AttributeDefinition{
-			attribute(schema.PK, types.ScalarAttributeTypeS),
-			attribute(schema.Lane, types.ScalarAttributeTypeS),
-			attribute(schema.LaneAt, types.ScalarAttributeTypeN),
+			{AttributeName: aws.String(schema.PK), AttributeType: types.ScalarAttributeTypeS},
+			{AttributeName: aws.String(schema.Lane), AttributeType: types.ScalarAttributeTypeS},
+			{AttributeName: aws.String(schema.LaneAt), AttributeType: types.ScalarAttributeTypeN},
 		},
-		KeySchema: []types.KeySchemaElement{key(schema.PK, types.KeyTypeHash)},
+		KeySchema: []types.KeySchemaElement{
+			{AttributeName: aws.String(schema.PK), KeyType: types.KeyTypeHash},
+		},
 		GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{{
-			IndexName:  aws.String(schema.LaneIndex),
-			KeySchema:  []types.KeySchemaElement{key(schema.Lane, types.KeyTypeHash), key(schema.LaneAt, types.KeyTypeRange)},
+			IndexName: aws.String(schema.LaneIndex),
+			KeySchema: []types.KeySchemaElement{
+				{AttributeName: aws.String(schema.Lane), KeyType: types.KeyTypeHash},
+				{AttributeName: aws.String(schema.LaneAt), KeyType: types.KeyTypeRange},
+			},
 			Projection: &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly},
 		}},
-		StreamSpecification: &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewImage},
-	})
-	var exists *types.ResourceInUseException
-	if err != nil && !errors.As(err, &exists) {
-		return fmt.Errorf("create table %s: %w", name, err)
+		StreamSpecification: &types.StreamSpecification{
+			StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewImage,
+		},
 	}
-	return nil
 }

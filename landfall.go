@@ -1,0 +1,74 @@
+package landfall
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/landfall-dev/landfall/internal/outbox"
+	"github.com/landfall-dev/landfall/internal/outboxdb"
+)
+
+// Client is what an [Outbox] calls; *dynamodb.Client is one. It needs the permission dynamodb:PutItem on
+// the outbox table.
+type Client interface {
+	PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
+}
+
+// Outbox writes rows.
+type Outbox struct {
+	client Client
+	cfg    Config
+}
+
+// New returns an outbox. What is wrong with cfg is the error of each put that meets it.
+func New(client Client, cfg Config) *Outbox {
+	cfg.Table = cmp.Or(cfg.Table, table())
+	return &Outbox{client: client, cfg: cfg}
+}
+
+// Put writes a row by itself. It succeeds if the row is stored, now or by an earlier put of the same row;
+// then it changes nothing. Otherwise the error is a [*RowError] for a row that breaks a rule, [ErrConflict]
+// for a key that is in use with other content, or what DynamoDB or the network say: in the last case the
+// row may be stored or not, and putting it again settles the question.
+func (o *Outbox) Put(ctx context.Context, r Row) error {
+	row, err := r.pending(o.cfg, time.Now())
+	if err != nil {
+		return err
+	}
+	return explain(r, outboxdb.Put(ctx, o.client, o.cfg.Table, row))
+}
+
+// Item is the put of a row as an item of the application's own transaction; see [Outbox.Committed] for how
+// to read that transaction's error. The row's time of creation is that of this call, so make the item when
+// it is needed. The error is a [*RowError].
+func (o *Outbox) Item(r Row) (types.TransactWriteItem, error) {
+	row, err := r.pending(o.cfg, time.Now())
+	if err != nil {
+		return types.TransactWriteItem{}, err
+	}
+	put, err := outboxdb.Insert(o.cfg.Table, row)
+	if err != nil {
+		return types.TransactWriteItem{}, explain(r, err)
+	}
+	return types.TransactWriteItem{Put: put}, nil
+}
+
+// explain says an error of the store in this package's words.
+func explain(r Row, err error) error {
+	var large *outboxdb.TooLargeError
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, outbox.ErrExists):
+		return fmt.Errorf("landfall: row %s: %w", r, ErrConflict)
+	case errors.As(err, &large):
+		return &RowError{Field: "Payload", Problem: large.Error(), row: r.id()}
+	}
+	return fmt.Errorf("landfall: %w", err)
+}
