@@ -1,8 +1,10 @@
 package outbox
 
 import (
-	"hash/fnv"
+	"crypto/sha256"
+	"encoding/binary"
 	"math"
+	"strconv"
 	"time"
 )
 
@@ -42,11 +44,11 @@ func (b Backoff) Wait(attempts int) time.Duration {
 	return time.Duration(wait)
 }
 
-// jitter spreads a wait by up to a tenth either way. It is drawn from the claim's random token, so
-// that deciding stays a pure function and equal rows still do not come back together.
-func jitter(wait time.Duration, token string) time.Duration {
-	h := fnv.New64a()
-	h.Write([]byte(token))
-	unit := float64(h.Sum64()>>11) / (1 << 53) // in [0, 1)
+// jitter spreads a wait by up to a tenth either way. It is drawn from the row and the number of its
+// attempts, so that deciding stays a pure function and rows that met the same trouble still do not come
+// back together.
+func jitter(wait time.Duration, id ID, attempts int) time.Duration {
+	sum := sha256.Sum256(strconv.AppendInt([]byte(id.PK()+"#"), int64(attempts), 10))
+	unit := float64(binary.BigEndian.Uint64(sum[:])>>11) / (1 << 53) // in [0, 1)
 	return wait + time.Duration(float64(wait)*0.2*(unit-0.5))
 }

@@ -24,7 +24,8 @@ func Decide(p Policy, row Row, out Outcome, now time.Time) Settlement {
 	case Refused:
 		return s.without(p, row, out.Code, now)
 	}
-	next := now.Add(max(jitter(p.Backoff.Wait(row.AttemptCount), row.Token), min(out.After, MaxRetryAfter)))
+	wait := jitter(p.Backoff.Wait(row.AttemptCount), row.ID, row.AttemptCount)
+	next := now.Add(max(wait, min(out.After, MaxRetryAfter)).Round(time.Millisecond))
 	if code := obstacle(p, row, next); code != "" {
 		return s.without(p, row, code, now)
 	}

@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"math"
+	"strconv"
 	"testing"
 	"time"
 
@@ -177,14 +178,14 @@ func TestJitterStaysWithinATenth(t *testing.T) {
 	t.Parallel()
 	seen := map[time.Duration]bool{}
 	for i := range 1000 {
-		wait := jitter(time.Minute, string(rune('A'+i%26))+string(rune('0'+i/26)))
+		wait := jitter(time.Minute, ID{"mail", strconv.Itoa(i / 2)}, i%2)
 		if wait < 54*time.Second || wait > 66*time.Second {
 			t.Fatalf("a minute became %v", wait)
 		}
 		seen[wait] = true
 	}
 	if len(seen) < 900 {
-		t.Errorf("1,000 tokens gave %d waits", len(seen))
+		t.Errorf("1,000 attempts gave %d waits", len(seen))
 	}
 }
 
