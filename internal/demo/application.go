@@ -1,0 +1,110 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/landfall-dev/landfall"
+	"github.com/landfall-dev/landfall/internal/schema"
+)
+
+// application is what the ledger calls the application, and ordersTable is its own table.
+const (
+	application = "application"
+	ordersTable = "demo-orders"
+)
+
+// put is the application: it puts every third row in a transaction with an item of its own, the others by
+// themselves.
+func (d *demo) put(ctx context.Context) error {
+	client := d.desk.DynamoDB(application)
+	if err := createOrders(ctx, client); err != nil {
+		return err
+	}
+	cfg, err := landfall.LoadConfig(filepath.Join(d.folder(), schema.ConfigFile))
+	if err != nil {
+		return err
+	}
+	cfg.Table = schema.OutboxTable
+	box := landfall.New(client, cfg)
+	inTransactions := 0
+	for i, e := range d.effects {
+		row := landfall.Row{
+			Destination: e.Destination, Key: e.Key, Payload: e.payload.body, Headers: map[string]string{rowHeader: e.name()},
+		}
+		var err error
+		if i/len(destinations)%3 == 0 {
+			inTransactions++
+			err = placeOrder(ctx, client, box, row)
+		} else {
+			err = box.Put(ctx, row)
+		}
+		if err != nil {
+			return fmt.Errorf("put row %d of %d: %w", i+1, len(d.effects), err)
+		}
+	}
+	fmt.Fprintf(d.out, "put, %d of them in a transaction with an item of the application's own\n", inTransactions)
+	return nil
+}
+
+// placeOrder writes the application's item and the row, both or neither.
+func placeOrder(ctx context.Context, client *dynamodb.Client, box *landfall.Outbox, row landfall.Row) error {
+	item, err := box.Item(row)
+	if err != nil {
+		return err
+	}
+	order := types.TransactWriteItem{Put: &types.Put{
+		TableName: aws.String(ordersTable),
+		Item: map[string]types.AttributeValue{
+			"order": &types.AttributeValueMemberS{Value: row.Destination + "/" + row.Key},
+			"state": &types.AttributeValueMemberS{Value: "placed"},
+		},
+	}}
+	_, err = client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{order, item}})
+	return err
+}
+
+func createOrders(ctx context.Context, client *dynamodb.Client) error {
+	_, err := client.CreateTable(ctx, &dynamodb.CreateTableInput{
+		TableName: aws.String(ordersTable), BillingMode: types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("order"), AttributeType: types.ScalarAttributeTypeS}},
+		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("order"), KeyType: types.KeyTypeHash}},
+	})
+	var exists *types.ResourceInUseException
+	if err != nil && !errors.As(err, &exists) {
+		return fmt.Errorf("create the application's table: %w", err)
+	}
+	return nil
+}
+
+// functionsLog keeps what the functions print.
+type functionsLog struct {
+	path string
+	mu   sync.Mutex
+	file *os.File
+}
+
+func newLog(path string) (*functionsLog, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, fmt.Errorf("keep the functions' log: %w", err)
+	}
+	file, err := os.Create(path)
+	if err != nil {
+		return nil, fmt.Errorf("keep the functions' log: %w", err)
+	}
+	return &functionsLog{path: path, file: file}, nil
+}
+
+func (l *functionsLog) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.file.Write(line)
+}

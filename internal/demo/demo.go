@@ -1,0 +1,270 @@
+package demo
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/landfall-dev/landfall/internal/config"
+	"github.com/landfall-dev/landfall/internal/desk"
+	"github.com/landfall-dev/landfall/internal/outbox"
+	"github.com/landfall-dev/landfall/internal/outboxdb"
+	"github.com/landfall-dev/landfall/internal/schema"
+)
+
+// Options say what the demo does.
+type Options struct {
+	// Source is a folder of the source tree, which the functions are built from.
+	Source string
+	// Payloads is a folder of files to send; "" for the recorded webhooks that Go downloads.
+	Payloads string
+	// Rows is how many rows to put; 0 for each payload once to each destination.
+	Rows int
+	Seed uint64
+	// Endpoint of an AWS on this machine; "" for one in this process.
+	Endpoint string
+	// Folder gets the summary (run.json) and the functions' log.
+	Folder string
+	Output io.Writer
+}
+
+const (
+	sweepEvery  = 2 * time.Second
+	sendTimeout = 2 * time.Second // as in landfall.yaml
+	// partnerOpens is how long the partner's port is closed.
+	partnerOpens = 3 * time.Second
+	// patience bounds the demo.
+	patience = 100 * time.Second
+)
+
+//go:embed landfall.yaml
+var configuration string
+
+// destinations, in the order of the configuration.
+var destinations = []string{"charge", "mail", "partner"}
+
+// demo is one run of the demonstration.
+type demo struct {
+	Options
+	out     io.Writer
+	begun   time.Time
+	desk    *desk.Desk
+	store   *outboxdb.Store
+	remote  *remote
+	effects []effect
+	byName  map[string]outbox.ID
+
+	mu     sync.Mutex
+	killed []killed
+}
+
+// effect is a row to put.
+type effect struct {
+	outbox.ID
+	payload payload
+}
+
+func (e effect) name() string { return rowName(e.Destination, e.Key) }
+
+// killed is a process that was killed, and the rows that it had claimed.
+type killed struct {
+	request string
+	tokens  map[outbox.ID]string
+}
+
+// Run runs the demo and returns its summary. It does not return an error for a bad verdict: see
+// [Summary.Err].
+func Run(ctx context.Context, o Options) (_ *Summary, err error) {
+	d := &demo{Options: o, out: o.Output, begun: time.Now(), byName: map[string]outbox.ID{}}
+	if err := d.prepare(ctx); err != nil {
+		return nil, err
+	}
+	main, err := open("", d.remote)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, main.close()) }()
+	partner, err := open("", d.remote) // to know a port that is free, and closed at first
+	if err != nil {
+		return nil, err
+	}
+	if err := partner.close(); err != nil {
+		return nil, err
+	}
+	if err := d.start(ctx, main.address, partner.address); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, d.stop()) }()
+	if err := d.put(ctx); err != nil {
+		return nil, err
+	}
+	if err := d.desk.Sweep(ctx, sweepEvery); err != nil {
+		return nil, err
+	}
+	select {
+	case <-time.After(partnerOpens):
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if partner, err = open(partner.address, d.remote); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, partner.close()) }()
+	if err := d.watch(ctx); err != nil {
+		return nil, err
+	}
+	close(d.remote.stop)
+	return d.summarise(ctx)
+}
+
+// prepare reads the payloads and draws the plan.
+func (d *demo) prepare(ctx context.Context) error {
+	folder := d.Payloads
+	if folder == "" {
+		var err error
+		if folder, err = moduleFolder(ctx, d.Source); err != nil {
+			return err
+		}
+	}
+	payloads, err := load(folder)
+	if err != nil {
+		return err
+	}
+	if d.Rows == 0 {
+		d.Rows = len(payloads) * len(destinations)
+	}
+	var names []string
+	for i := range d.Rows {
+		p := payloads[i/len(destinations)%len(payloads)]
+		e := effect{outbox.ID{Destination: destinations[i%len(destinations)], Key: keyOf(p, i/len(destinations)/len(payloads))}, p}
+		d.effects = append(d.effects, e)
+		d.byName[e.name()] = e.ID
+		names = append(names, e.name())
+	}
+	d.remote = newRemote(newPlan(d.Seed, names), d.kill)
+	fmt.Fprintf(d.out, "%d rows from %d real payloads to %d destinations, seed %d\n", d.Rows, len(payloads), len(destinations), d.Seed)
+	return nil
+}
+
+// keyOf is the idempotency key of the n-th row of a payload.
+func keyOf(p payload, n int) string {
+	if n == 0 {
+		return p.name
+	}
+	return fmt.Sprintf("%s;%d", p.name, n+1)
+}
+
+// folder is the demo's own.
+func (d *demo) folder() string { return filepath.Join(d.Folder, "demo") }
+
+func (d *demo) start(ctx context.Context, main, partner string) error {
+	yaml := strings.NewReplacer("CHARGE", main, "MAIL", main, "PARTNER", partner).Replace(configuration)
+	cfg, err := config.ParseYAML("landfall.yaml", []byte(yaml))
+	if err != nil {
+		return err
+	}
+	log, err := newLog(filepath.Join(d.folder(), "functions.log"))
+	if err != nil {
+		return err
+	}
+	d.desk, err = desk.Start(ctx, desk.Options{
+		Source: d.Source, Config: cfg, Folder: d.folder(), Endpoint: d.Endpoint, Output: log, KeepRequests: -1,
+	})
+	if err != nil {
+		return err
+	}
+	d.store = outboxdb.New(d.desk.DynamoDB("demo"), schema.OutboxTable)
+	where := "a DynamoDB in this process"
+	if d.Endpoint != "" {
+		where = "a DynamoDB that was there"
+	}
+	fmt.Fprintf(d.out, "%s at %s; the dispatch function's own binary, started every %v (its log: %s)\n",
+		where, d.desk.Endpoint, sweepEvery, log.path)
+	return nil
+}
+
+// stop ends the functions, at once if they do not end by themselves.
+func (d *demo) stop() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	return d.desk.Stop(ctx)
+}
+
+// kill ends the process that holds the row's claim, as a crash would, and notes what else it held.
+func (d *demo) kill(name string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	row, err := d.store.Get(ctx, d.byName[name])
+	if err != nil {
+		fmt.Fprintf(d.out, "could not find whom to kill: %v\n", err)
+		return
+	}
+	if err := d.desk.Stack.Kill(row.ClaimedBy); err != nil {
+		fmt.Fprintf(d.out, "could not kill the sender of %s: %v\n", row.ID, err)
+		return
+	}
+	dead := killed{row.ClaimedBy, map[outbox.ID]string{}}
+	for _, e := range d.effects {
+		if held, err := d.store.Get(ctx, e.ID); err == nil && held.Status == outbox.Dispatching && held.ClaimedBy == row.ClaimedBy {
+			dead.tokens[e.ID] = held.Token
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.killed = append(d.killed, dead)
+}
+
+// watch prints how far it is, until no row is due or dispatching.
+func (d *demo) watch(ctx context.Context) error {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for begun := time.Now(); ; {
+		var due, unknown, failed int
+		for lane, count := range map[outbox.LaneKind]*int{outbox.DueLane: &due, outbox.UnknownLane: &unknown, outbox.FailedLane: &failed} {
+			n, err := d.inLanes(ctx, lane)
+			if err != nil {
+				return err
+			}
+			*count = n
+		}
+		d.mu.Lock()
+		dead := len(d.killed)
+		d.mu.Unlock()
+		if elapsed := int(time.Since(d.begun).Seconds()); elapsed%2 == 0 || due == 0 {
+			fmt.Fprintf(d.out, "%3ds  landed %4d  due %4d  failed %3d  unknown %3d  processes killed %d\n",
+				elapsed, len(d.effects)-due-unknown-failed, due, failed, unknown, dead)
+		}
+		if due == 0 || time.Since(begun) > patience {
+			return nil
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// inLanes counts the rows of all destinations in lanes of a kind, whenever they are due.
+func (d *demo) inLanes(ctx context.Context, kind outbox.LaneKind) (n int, err error) {
+	horizon := time.Now().Add(365 * 24 * time.Hour)
+	for _, destination := range destinations {
+		for after := ""; ; {
+			page, next, err := d.store.List(ctx, outbox.Lane{Kind: kind, Destination: destination}, horizon, after)
+			if err != nil {
+				return 0, err
+			}
+			n += len(page)
+			if after = next; after == "" {
+				break
+			}
+		}
+	}
+	return n, nil
+}

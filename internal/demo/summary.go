@@ -1,0 +1,282 @@
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/landfall-dev/landfall/internal/desk"
+	"github.com/landfall-dev/landfall/internal/localaws/ledger"
+	"github.com/landfall-dev/landfall/internal/outbox"
+	"github.com/landfall-dev/landfall/internal/schema"
+)
+
+// Summary is build/run.json.
+type Summary struct {
+	Seed    uint64  `json:"seed"`
+	Seconds float64 `json:"seconds"`
+	Outbox  Counts  `json:"outbox"`
+	// Cost is null where the AWS does not count.
+	Cost *Cost `json:"cost"`
+
+	// problems are what the verdict objects to.
+	problems []string
+}
+
+// Counts are numbers of rows, unless they say otherwise.
+type Counts struct {
+	Rows      int `json:"rows"`
+	Completed int `json:"completed"`
+	Failed    int `json:"failed"`
+	Unknown   int `json:"unknown"`
+	// Open rows are due or dispatching at the end.
+	Open int `json:"open"`
+	// Retried rows have more than one claim; Attempts counts claims.
+	Retried  int `json:"retried"`
+	Attempts int `json:"attempts"`
+	// TakenOver rows were claimed by a process that was killed, and taken from it by another.
+	TakenOver int `json:"taken_over"`
+	// Killed counts processes.
+	Killed     int `json:"killed"`
+	Reconciled int `json:"reconciled"`
+	// Effects is what the remote's own log says that it did; Duplicates are effects beyond one per row.
+	Effects    int `json:"effects"`
+	Duplicates int `json:"duplicates"`
+	// Lost rows are completed without an effect, or not terminal and in no lane.
+	Lost             int `json:"lost"`
+	FailedWithEffect int `json:"failed_with_effect"`
+}
+
+// Cost is what the request ledger counted on the outbox table and its index, application and functions
+// together, divided by the effects.
+type Cost struct {
+	WriteUnits float64 `json:"write_units_per_effect"`
+	ReadUnits  float64 `json:"read_units_per_effect"`
+	Calls      float64 `json:"calls_per_effect"`
+}
+
+// Err says what is wrong with the run, nil if nothing is.
+func (s *Summary) Err() error {
+	if len(s.problems) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(s.problems, "; "))
+}
+
+// summarise holds the rows against the remote's log, prints what it finds and writes run.json.
+func (d *demo) summarise(ctx context.Context) (*Summary, error) {
+	s := &Summary{Seed: d.Seed}
+	s.Cost = d.cost() // before the reading that only this summary does
+	each := map[string]*Counts{}
+	for _, name := range destinations {
+		each[name] = &Counts{}
+	}
+	for _, e := range d.effects {
+		row, err := d.store.Get(ctx, e.ID)
+		if err != nil {
+			return nil, fmt.Errorf("read the rows back: %w", err)
+		}
+		d.count(each[e.Destination], row, d.effectsOf(e.name()))
+		if problem := d.unexpected(e, row); problem != "" {
+			s.problems = append(s.problems, problem)
+		}
+	}
+	d.countTakeOvers(ctx, each)
+	for _, c := range each {
+		s.Outbox.add(*c)
+	}
+	s.Outbox.Killed = len(d.killed)
+	if s.Cost != nil {
+		s.Cost.perEffect(s.Outbox.Effects)
+	}
+	s.Seconds = math.Round(time.Since(d.begun).Seconds()*10) / 10
+	s.judge()
+	d.print(s, each)
+	return s, s.write(filepath.Join(d.Folder, "run.json"))
+}
+
+func (d *demo) effectsOf(name string) int {
+	d.remote.mu.Lock()
+	defer d.remote.mu.Unlock()
+	return d.remote.effects[name]
+}
+
+func (d *demo) count(c *Counts, row outbox.Row, effects int) {
+	c.Rows++
+	c.Attempts += row.AttemptCount
+	c.Effects += effects
+	c.Duplicates += max(0, effects-1)
+	if row.AttemptCount > 1 {
+		c.Retried++
+	}
+	switch row.Status {
+	case outbox.CompletedRow:
+		c.Completed++
+		if effects == 0 {
+			c.Lost++
+		}
+	case outbox.FailedRow:
+		c.Failed++
+		c.FailedWithEffect += min(effects, 1)
+	case outbox.OutcomeUnknown:
+		c.Unknown++
+	default:
+		c.Open++
+	}
+	if !row.Status.Terminal() && row.Lane == (outbox.Lane{}) {
+		c.Lost++
+	}
+}
+
+// unexpected says how a row's end differs from what its script allows. A row may be unknown, too, if a
+// claim of it never reached the remote because the process was killed, or this machine was so slow
+// that the sender may have given up.
+func (d *demo) unexpected(e effect, row outbox.Row) string {
+	d.remote.mu.Lock()
+	defer d.remote.mu.Unlock()
+	want := d.remote.plan[e.name()].end(deduplicating[e.Destination])
+	disturbed := d.remote.disturbed[e.name()] || row.AttemptCount > d.remote.requests[e.name()] || d.killedWith(row)
+	if row.Status == want || row.Status == outbox.OutcomeUnknown && disturbed {
+		return ""
+	}
+	return fmt.Sprintf("row %s is %s (%s), its script ends in %s", row.ID, row.Status, row.Code, want)
+}
+
+// killedWith reports whether a process was killed that had claimed the row.
+func (d *demo) killedWith(row outbox.Row) bool {
+	return slices.ContainsFunc(d.killed, func(k killed) bool { _, held := k.tokens[row.ID]; return held })
+}
+
+// countTakeOvers counts the rows that a dead process held and holds no more.
+func (d *demo) countTakeOvers(ctx context.Context, each map[string]*Counts) {
+	for _, k := range d.killed {
+		for id, token := range k.tokens {
+			if row, err := d.store.Get(ctx, id); err == nil && (row.Status != outbox.Dispatching || row.Token != token) {
+				each[id.Destination].TakenOver++
+			}
+		}
+	}
+}
+
+func (c *Counts) add(o Counts) {
+	for _, sum := range []struct {
+		to *int
+		n  int
+	}{
+		{&c.Rows, o.Rows}, {&c.Completed, o.Completed}, {&c.Failed, o.Failed}, {&c.Unknown, o.Unknown}, {&c.Open, o.Open},
+		{&c.Retried, o.Retried}, {&c.Attempts, o.Attempts}, {&c.TakenOver, o.TakenOver}, {&c.Effects, o.Effects},
+		{&c.Duplicates, o.Duplicates}, {&c.Lost, o.Lost}, {&c.FailedWithEffect, o.FailedWithEffect},
+	} {
+		*sum.to += sum.n
+	}
+}
+
+// judge adds to the problems what the counts say.
+func (s *Summary) judge() {
+	for _, must := range []struct {
+		what string
+		n    int
+		zero bool
+	}{
+		{"duplicates", s.Outbox.Duplicates, true}, {"lost", s.Outbox.Lost, true}, {"failed with effect", s.Outbox.FailedWithEffect, true},
+		{"open", s.Outbox.Open, true}, {"retried", s.Outbox.Retried, false}, {"taken over", s.Outbox.TakenOver, false}, {"killed", s.Outbox.Killed, false},
+	} {
+		if must.zero != (must.n == 0) {
+			s.problems = append(s.problems, fmt.Sprintf("%s: %d", must.what, must.n))
+		}
+	}
+}
+
+// cost sums up what the application and the functions did to the outbox table; nil where the AWS is not
+// in this process.
+func (d *demo) cost() *Cost {
+	if d.desk.Ledger == nil {
+		return nil
+	}
+	var c Cost
+	for _, request := range d.desk.Ledger.Entries() {
+		ours := request.Caller == application || request.Caller == desk.FunctionCaller("dispatch")
+		if !ours || !slices.ContainsFunc(request.Costs, func(c ledger.Cost) bool { return c.Table == schema.OutboxTable }) {
+			continue
+		}
+		c.Calls++
+		for _, cost := range request.Costs {
+			if cost.Table == schema.OutboxTable {
+				c.ReadUnits += cost.Read
+				c.WriteUnits += cost.Write
+			}
+		}
+	}
+	return &c
+}
+
+func (c *Cost) perEffect(effects int) {
+	for _, figure := range []*float64{&c.WriteUnits, &c.ReadUnits, &c.Calls} {
+		*figure = math.Round(*figure/float64(max(effects, 1))*100) / 100
+	}
+}
+
+func (d *demo) print(s *Summary, each map[string]*Counts) {
+	table := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(table, "\ndestination\trows\tcompleted\tfailed\tunknown\tattempts\tretried\ttaken over\teffects\tduplicates\tlost\t")
+	for _, name := range append(slices.Clone(destinations), "all") {
+		c := each[name]
+		if name == "all" {
+			c = &s.Outbox
+		}
+		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", name, c.Rows, c.Completed, c.Failed, c.Unknown,
+			c.Attempts, c.Retried, c.TakenOver, c.Effects, c.Duplicates, c.Lost)
+	}
+	_ = table.Flush()
+	fmt.Fprintln(d.out, "\nwhat the remote did with the requests that reached it:")
+	for a, n := range d.remote.did {
+		fmt.Fprintf(d.out, "  %5d  %s\n", n, act(a))
+	}
+	fmt.Fprintf(d.out, "  %5d  times it recognised a repeated key, and did nothing again\n", d.remote.repeated)
+	if s.Outbox.Unknown > 0 {
+		fmt.Fprintf(d.out, "\n%d rows are outcome_unknown: an attempt may have arrived, and sending again could double the effect.\n", s.Outbox.Unknown)
+		fmt.Fprintln(d.out, "They wait, stored, for somebody who knows; Landfall never guesses.")
+	}
+	d.verdict(d.out, s)
+}
+
+func (d *demo) verdict(out io.Writer, s *Summary) {
+	if s.Cost != nil {
+		fmt.Fprintf(out, "\nper effect, counted: %.2f write units, %.2f read units, %.2f requests to DynamoDB\n", s.Cost.WriteUnits, s.Cost.ReadUnits, s.Cost.Calls)
+	}
+	fmt.Fprintf(out, "\nduplicates %d, lost %d, failed though it landed %d, still open %d   (%.1f s)\n",
+		s.Outbox.Duplicates, s.Outbox.Lost, s.Outbox.FailedWithEffect, s.Outbox.Open, s.Seconds)
+	if len(s.problems) == 0 {
+		fmt.Fprintf(out, "GOOD: %d processes were killed in mid-send, and every row ended as it may.\n", s.Outbox.Killed)
+		return
+	}
+	fmt.Fprintln(out, "BAD:")
+	const most = 10
+	for i, problem := range s.problems {
+		if i == most {
+			fmt.Fprintf(out, "  and %d more\n", len(s.problems)-most)
+			break
+		}
+		fmt.Fprintln(out, " ", problem)
+	}
+}
+
+func (s *Summary) write(path string) error {
+	text, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write the summary: %w", err)
+	}
+	if err := os.WriteFile(path, append(text, '\n'), 0o644); err != nil {
+		return fmt.Errorf("write the summary: %w", err)
+	}
+	return nil
+}
