@@ -52,7 +52,7 @@ func (w *write) claimBlind(c outbox.Claim) {
 	w.require(w.name(schema.LaneAt) + " <= " + at)
 	w.requireAbsent(schema.MaybeSince)
 	w.require("(attribute_not_exists(" + deliverBy + ") OR " + deliverBy + " > " + at + ")")
-	w.require("(attribute_not_exists(" + attempts + ") OR " + attempts + " < " + w.value(number(c.Attempts)) + ")")
+	w.require("(attribute_not_exists(" + attempts + ") OR " + attempts + " >= " + zero + " AND " + attempts + " < " + w.value(number(c.Attempts)) + ")")
 	w.sets = append(w.sets, attempts+" = if_not_exists("+attempts+", "+zero+") + "+one)
 	w.set(schema.Until, millis(c.Until))
 	w.set(schema.Window, windowSeconds(c.Window))

@@ -36,8 +36,12 @@ func number[T int | int64](n T) *types.AttributeValueMemberN {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(int64(n), 10)}
 }
 
-func millis(t time.Time) *types.AttributeValueMemberN  { return number(t.UnixMilli()) }
-func seconds(t time.Time) *types.AttributeValueMemberN { return number(t.Unix()) }
+func millis(t time.Time) *types.AttributeValueMemberN { return number(t.UnixMilli()) }
+
+// expiry is a time to live, rounded up to whole seconds: retention is never cut short.
+func expiry(t time.Time) *types.AttributeValueMemberN {
+	return number(t.Add(time.Second - time.Nanosecond).Unix())
+}
 
 // windowSeconds is a window as stored.
 func windowSeconds(w outbox.Window) *types.AttributeValueMemberN {
@@ -93,7 +97,7 @@ func withoutPayload(row outbox.Row) map[string]types.AttributeValue {
 		}
 	}
 	if !row.ExpiresAt.IsZero() {
-		item[schema.ExpiresAt] = seconds(row.ExpiresAt)
+		item[schema.ExpiresAt] = expiry(row.ExpiresAt)
 	}
 	if row.LookupCount != 0 {
 		item[schema.LookupCount] = number(row.LookupCount)

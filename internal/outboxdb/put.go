@@ -68,7 +68,7 @@ func Insert(table string, row outbox.Row) (*types.Put, error) {
 	status, expires := w.name(schema.Status), w.name(schema.ExpiresAt)
 	w.require("attribute_not_exists(" + w.name(schema.PK) + ") OR " +
 		status + " IN (" + w.value(text(schema.StatusCompleted)) + ", " + w.value(text(schema.StatusFailed)) + ") AND " +
-		expires + " <= " + w.value(seconds(time.Now())))
+		expires + " <= " + w.value(number(time.Now().Unix())))
 	return &types.Put{
 		TableName: aws.String(table), Item: item, ConditionExpression: w.condition(),
 		ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,

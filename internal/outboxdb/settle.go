@@ -115,7 +115,7 @@ func (w *write) settle(st outbox.Settlement) {
 	if st.ExpiresAt.IsZero() {
 		w.remove(schema.ExpiresAt)
 	} else {
-		w.set(schema.ExpiresAt, seconds(st.ExpiresAt))
+		w.set(schema.ExpiresAt, expiry(st.ExpiresAt))
 	}
 	if st.LookedUp && st.From != nil {
 		w.set(schema.LookupCount, number(st.From.LookupCount+1))

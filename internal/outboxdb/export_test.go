@@ -1,0 +1,4 @@
+package outboxdb
+
+// ItemSize lets tests fill items to the byte.
+var ItemSize = itemSize
