@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const goodConfig = `destinations:
+  charge: {http: "https://api.example.com/charges?token=hunter2", deduplicates: 24h, row_headers: [X-Tenant], shards: 2}
+  mail: {http: https://mail.example.com, deduplicates: never, send_timeout: 2m}
+  old: {http: https://old.example.com, deduplicates: never, retired: true}
+`
+
+// TestMain gives the SDK what it needs, so that it looks nowhere else.
+func TestMain(m *testing.M) {
+	for name, value := range map[string]string{
+		"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local", "AWS_REGION": "eu-central-1",
+		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "AWS_EC2_METADATA_DISABLED": "true",
+	} {
+		os.Setenv(name, value)
+	}
+	for _, name := range []string{"AWS_PROFILE", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB", "LANDFALL_OUTBOX_TABLE"} {
+		os.Unsetenv(name)
+	}
+	os.Exit(m.Run())
+}
+
+type result struct {
+	code           int
+	stdout, stderr string
+}
+
+// execute runs a command line; the text of stdin is what it reads.
+func execute(t *testing.T, stdin string, args ...string) result {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code := run(t.Context(), args, strings.NewReader(stdin), &stdout, &stderr)
+	return result{code, stdout.String(), stderr.String()}
+}
+
+func write(t *testing.T, name, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A script must not take a mistyped command line, a no and a yes for one another.
+func TestExitCodesAreNotMixedUp(t *testing.T) {
+	t.Parallel()
+	good := write(t, "landfall.yaml", goodConfig)
+	bad := write(t, "landfall.yaml", "destinations: {a: {http: https://x}}\n")
+	tests := []struct {
+		args   []string
+		code   int
+		stdout string
+		stderr string
+	}{
+		{[]string{"validate", good}, 0, "is valid", ""},
+		{[]string{"--config", good, "validate"}, 0, "is valid", ""},
+		{[]string{"validate", bad}, 1, "", "destinations.a.deduplicates: is missing"},
+		{[]string{"validate", good + ".missing"}, 2, "", "no such file"},
+		{[]string{"validate", filepath.Dir(good)}, 2, "", "read configuration"},
+		{[]string{"validate", good, bad}, 2, "", "accepts at most 1 arg"},
+		{[]string{"validate", "--output", "xml"}, 2, "", "allowed are table, json"},
+		{[]string{"validate", "--colour"}, 2, "", "unknown flag: --colour"},
+		{[]string{"version"}, 0, "landfall ", ""},
+		{[]string{"version", "--output=json"}, 0, `"revision"`, ""},
+		{[]string{"version", "x"}, 2, "", "unknown command"},
+		{[]string{"--help"}, 0, "Usage:", ""},
+		{[]string{"validate", "--help"}, 0, "validate [FILE]", ""},
+		{nil, 2, "", "a command is missing"},
+		{[]string{"valdate"}, 2, "", `unknown command "valdate"`},
+		{[]string{"rows"}, 2, "", "a command is missing: get, list"},
+		{[]string{"rows", "drop"}, 2, "", `unknown command "drop"`},
+		{[]string{"rows", "get"}, 2, "", "accepts between 1 and 2 arg"},
+		{[]string{"rows", "get", "not-a-name"}, 2, "", "a row's name is"},
+		{[]string{"rows", "get", "Charge", "key"}, 2, "", "destination"},
+		{[]string{"rows", "list", "nobody", "--config", good}, 2, "", `"nobody" is no destination`},
+		{[]string{"rows", "list", "--lane", "fast", "--config", good}, 2, "", "allowed are due, unknown, failed"},
+		{[]string{"rows", "list", "--limit", "0", "--config", good}, 2, "", "--limit: at least 1"},
+		{[]string{"rows", "list", "--config", bad}, 2, "", "deduplicates: is missing"},
+		{[]string{"enqueue", "charge", "--key", "k"}, 2, "", `required flag(s) "data" not set`},
+		{[]string{"enqueue", "--key", "k", "--data", "d"}, 2, "", "accepts 1 arg"},
+		{[]string{"enqueue", "charge", "--key", "k", "--data", "@" + good + ".missing", "--config", good}, 2, "", "read --data"},
+		{[]string{"enqueue", "charge", "--key", "k", "--data", "d", "--header", "a", "--config", good}, 2, "", "is not NAME=VALUE"},
+		{[]string{"enqueue", "charge", "--key", "k", "--data", "d", "--header", "a=b", "--header", "a=c", "--config", good}, 2, "", "is there twice"},
+		{[]string{"enqueue", "charge", "--key", "k", "--data", "d", "--config", bad}, 2, "", "deduplicates: is missing"},
+		{[]string{"enqueue", "old", "--key", "k", "--data", "d", "--config", good}, 2, "", "retired"},
+		{[]string{"enqueue", "nobody", "--key", "k", "--data", "d", "--config", good}, 2, "", "not in the configuration"},
+		{[]string{"enqueue", "charge", "--key", "", "--data", "d", "--config", good}, 2, "", "Key"},
+		{[]string{"enqueue", "charge", "--key", "k", "--data", "d", "--header", "X-Other=b", "--config", good}, 2, "", "does not allow"},
+	}
+	for _, tt := range tests {
+		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
+			t.Parallel()
+			got := execute(t, "", tt.args...)
+			if got.code != tt.code {
+				t.Errorf("exit code %d, want %d", got.code, tt.code)
+			}
+			if !strings.Contains(got.stdout, tt.stdout) || (tt.stdout == "" && got.stdout != "") {
+				t.Errorf("stdout = %q, want in it %q", got.stdout, tt.stdout)
+			}
+			if !strings.Contains(got.stderr, tt.stderr) || (tt.stderr == "" && got.stderr != "") {
+				t.Errorf("stderr = %q, want in it %q", got.stderr, tt.stderr)
+			}
+		})
+	}
+}
+
+func TestValidateHidesNothingThatMatters(t *testing.T) {
+	t.Parallel()
+	path := write(t, "landfall.yaml", goodConfig+"  slow: {http: http://localhost:80, deduplicates: 5m}\n")
+	got := execute(t, "", "validate", path)
+	want := path + ` is valid. At most 16 sends at once, lanes swept by 1 in parallel.
+
+DESTINATION  KIND  TARGET                           DEDUPLICATES  ATTEMPTS  CLAIMED UP TO  LATE ARRIVAL  LANES  KEPT
+charge       http  https://api.example.com/charges  24h           5         40s            10m           2      7d
+mail         http  https://mail.example.com         never         5         2m10s          10m           1      7d
+old          http  (retired)                        never         5         40s            10m           1      7d
+slow         http  http://localhost:80              5m            5         40s            10m           1      7d
+`
+	if got.stdout != want {
+		t.Errorf("stdout:\n%s\nwant:\n%s", got.stdout, want)
+	}
+	for _, warning := range []string{"has the effect of never", "set allow_private"} {
+		if !strings.Contains(got.stderr, warning) {
+			t.Errorf("stderr lacks %q: %s", warning, got.stderr)
+		}
+	}
+	// What it prints as JSON is a configuration that it accepts, and prints again.
+	first := execute(t, "", "validate", path, "--output", "json")
+	resolved := write(t, "landfall.json", first.stdout)
+	if second := execute(t, "", "validate", resolved, "--output", "json"); second.code != 0 || second.stdout != first.stdout {
+		t.Errorf("resolving again changes it: %+v", second)
+	}
+}

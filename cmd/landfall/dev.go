@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/landfall-dev/landfall/internal/desk"
+)
+
+// devStops is how long the functions may go on after Ctrl-C.
+const devStops = 5 * time.Second
+
+func (a *app) devCommand() *cobra.Command {
+	o := desk.Options{Source: ".", Folder: filepath.Join("build", "dev")}
+	var every time.Duration
+	cmd := &cobra.Command{
+		Use:   "dev",
+		Short: "Run Landfall on this machine: a local DynamoDB, the functions, their schedule",
+		Long: `Run Landfall on this machine: a local DynamoDB, the functions, their schedule.
+
+Standard output gets the environment to export, one line each; standard error gets what the functions print. Nothing
+is kept when it ends. Run it in the source tree, which the functions are built from. Ctrl-C ends it.`,
+		Args: cobra.NoArgs,
+		RunE: a.do(func(ctx context.Context, _ []string) error {
+			cfg, err := a.loadConfig(a.config)
+			if err != nil {
+				return badInput(err)
+			}
+			o.Config, o.Output = cfg, a.stderr
+			return a.dev(ctx, o, every)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&o.Port, "port", 4570, "port on 127.0.0.1; 0 for any that is free")
+	flags.DurationVar(&every, "every", desk.DefaultEvery, "schedule of the sweep; deployed, it is a minute")
+	return cmd
+}
+
+func (a *app) dev(ctx context.Context, o desk.Options, every time.Duration) (err error) {
+	if every <= 0 {
+		return badInput(fmt.Errorf("--every %v: want more than 0", every))
+	}
+	d, err := desk.Start(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		patience, cancel := context.WithTimeout(context.Background(), devStops)
+		defer cancel()
+		err = errors.Join(err, d.Stop(patience))
+	}()
+	if err := d.Sweep(ctx, every); err != nil {
+		return err
+	}
+	for _, variable := range d.Environment() {
+		fmt.Fprintln(a.stdout, "export", variable)
+	}
+	fmt.Fprintf(a.stderr, "DynamoDB listens at %s; the dispatch function runs every %v. Ctrl-C ends both.\n", d.Endpoint, every)
+	<-ctx.Done()
+	return nil
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/landfall-dev/landfall/internal/localaws"
+	"github.com/landfall-dev/landfall/internal/outboxdb"
+	"github.com/landfall-dev/landfall/internal/schema"
+)
+
+// rowsBundle is a table, and the command line on it.
+type rowsBundle struct {
+	t    *testing.T
+	args []string
+}
+
+func setupRows(t *testing.T) *rowsBundle {
+	server, err := localaws.Listen("127.0.0.1:0", localaws.New(localaws.Options{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Close() })
+	client := dynamodb.New(dynamodb.Options{
+		Region: "eu-central-1", BaseEndpoint: aws.String(server.URL),
+		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
+	})
+	if _, err := client.CreateTable(t.Context(), outboxdb.Table(schema.OutboxTable)); err != nil {
+		t.Fatal(err)
+	}
+	config := write(t, "landfall.yaml", goodConfig)
+	return &rowsBundle{t, []string{"--endpoint-url", server.URL, "--config", config}}
+}
+
+func (b *rowsBundle) execute(stdin string, args ...string) result {
+	b.t.Helper()
+	return execute(b.t, stdin, append(args, b.args...)...)
+}
+
+func (b *rowsBundle) must(stdin string, args ...string) string {
+	b.t.Helper()
+	got := b.execute(stdin, args...)
+	if got.code != 0 || got.stderr != "" {
+		b.t.Fatalf("landfall %s: exit code %d: %s", strings.Join(args, " "), got.code, got.stderr)
+	}
+	return got.stdout
+}
+
+func TestEnqueuedRowIsNotLostOrChanged(t *testing.T) {
+	t.Parallel()
+	b := setupRows(t)
+	every := make([]byte, 256)
+	for i := range every {
+		every[i] = byte(i)
+	}
+	for key, tt := range map[string]struct{ data, stdin, want string }{
+		"text":  {`{"amount": 1}`, "", `{"amount": 1}`},
+		"file":  {"@" + write(t, "payload", "from a file\n"), "", "from a file\n"},
+		"stdin": {"-", string(every), string(every)},
+		"empty": {"", "", ""},
+	} {
+		out := b.must(tt.stdin, "enqueue", "charge", "--key", key, "--data", tt.data, "--header", "X-Tenant=t1")
+		name := strings.TrimSuffix(out, " is stored\n")
+		if name == out || strings.Contains(name, key) {
+			t.Errorf("answer %q: want the row's name, without its key", out)
+		}
+		if got := b.must("", "rows", "get", "charge", key, "--payload"); got != tt.want {
+			t.Errorf("%s: payload %q, want %q", key, got, tt.want)
+		}
+		if got := b.must("", "rows", "get", name, "--payload"); got != tt.want {
+			t.Errorf("%s: payload by name %q, want %q", key, got, tt.want)
+		}
+	}
+}
+
+func TestSameRowIsNotRefusedAndOtherContentIsNotAccepted(t *testing.T) {
+	t.Parallel()
+	b := setupRows(t)
+	first := b.must("", "enqueue", "charge", "--key", "order-42", "--data", "a")
+	if again := b.must("", "enqueue", "charge", "--key", "order-42", "--data", "a"); again != first {
+		t.Errorf("the same again: %q, want %q", again, first)
+	}
+	other := b.execute("", "enqueue", "charge", "--key", "order-42", "--data", "b")
+	if other.code != 1 || !strings.Contains(other.stderr, "other content") || strings.Contains(other.stderr, "order-42") {
+		t.Errorf("other content: %+v, want exit code 1 and no key in the error", other)
+	}
+	if got := b.must("", "rows", "get", "charge", "order-42", "--payload"); got != "a" {
+		t.Errorf("payload %q, want a", got)
+	}
+}
+
+func TestMissingRowIsNotAnAnswer(t *testing.T) {
+	t.Parallel()
+	b := setupRows(t)
+	b.must("", "enqueue", "charge", "--key", "order-42", "--data", "a")
+	for _, args := range [][]string{
+		{"rows", "get", "charge", "order-43"},
+		{"rows", "get", "mail", "order-42"},
+		{"rows", "get", "charge/0000000000000000"},
+	} {
+		if got := b.execute("", args...); got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, "no row ") {
+			t.Errorf("%v: %+v, want exit code 1", args, got)
+		}
+	}
+}
+
+func TestListLeavesOutNoLane(t *testing.T) {
+	t.Parallel()
+	b := setupRows(t)
+	want := map[string]bool{}
+	for _, key := range []string{"a", "b", "c", "d", "e", "f"} { // over both lanes
+		out := b.must("", "enqueue", "charge", "--key", key, "--data", "x")
+		want[strings.TrimSuffix(out, " is stored\n")] = true
+	}
+	b.must("", "enqueue", "mail", "--key", "m", "--data", "x")
+
+	var views []rowView
+	if err := json.Unmarshal([]byte(b.must("", "rows", "list", "charge", "--output", "json")), &views); err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range views {
+		if !want[v.Name] || v.Status != "pending" || v.Key != "" || v.CreatedAt == nil {
+			t.Errorf("listed %+v", v)
+		}
+		delete(want, v.Name)
+	}
+	if len(want) > 0 {
+		t.Errorf("not listed: %v", want)
+	}
+	if got := b.must("", "rows", "list"); strings.Count(got, "\n") != 1+7 || !strings.HasPrefix(got, "ROW ") {
+		t.Errorf("table:\n%s\nwant 7 rows", got)
+	}
+	if got := b.must("", "rows", "list", "--lane", "failed"); strings.Count(got, "\n") != 1 {
+		t.Errorf("failed rows:\n%s\nwant none", got)
+	}
+	if got := b.must("", "rows", "list", "mail", "--lane", "due", "--limit", "1"); strings.Count(got, "\n") != 2 {
+		t.Errorf("mail:\n%s\nwant one row", got)
+	}
+}
+
+func TestRowsReachNoTerminalRaw(t *testing.T) {
+	t.Parallel()
+	if got := printable("a\x1b[2J\u009b\n\tä"); got != "a?[2J???ä" {
+		t.Errorf("printable: %q", got)
+	}
+}
