@@ -120,7 +120,7 @@ func (a *Account) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	return &http.Response{
-		Status: http.StatusText(answer.Status), StatusCode: answer.Status,
+		Status: fmt.Sprint(answer.Status, " ", http.StatusText(answer.Status)), StatusCode: answer.Status,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: answer.Header, Body: io.NopCloser(bytes.NewReader(answer.Body)), ContentLength: int64(len(answer.Body)),
 		Request: r,
@@ -142,6 +142,9 @@ func (a *Account) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // exchange answers a request, after the latencies that the plan asks for. An error means that there is no answer.
 func (a *Account) exchange(r *http.Request) (wire.Answer, error) {
+	if err := r.Context().Err(); err != nil { // it never left
+		return wire.Answer{}, err
+	}
 	req, err := wire.Read(r)
 	var failed *wire.Error
 	switch {

@@ -128,10 +128,13 @@ func (t *table) index(name string) *index {
 
 // affordable is an error if the partition limits are on and a table's partition keys cannot give any more this second.
 func (db *DB) affordable(t *table, now time.Time, bill map[spender]float64) error {
-	if db.options.PartitionLimits && !t.spent.charge(now, bill) {
+	switch {
+	case !db.options.PartitionLimits || t.spent.charge(now, bill):
+		return nil
+	case t.onDemand():
 		return throttled()
 	}
-	return nil
+	return failure("ProvisionedThroughputExceededException", "The level of configured provisioned throughput for the table or for one or more of its indexes was exceeded. Consider increasing it")
 }
 
 func failed(err error, costs ...ledger.Cost) wire.Outcome {
