@@ -1,0 +1,182 @@
+// Package egresstest is the far end for tests of what goes out: a listener on loopback that does to each connection
+// what a test says, and keeps every byte that it read.
+//
+// Scripts need no timing: to stall is to wait until the client cuts.
+package egresstest
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"testing"
+)
+
+// Remote is a listener. Make one with [Serve] or [ServeTLS].
+type Remote struct {
+	// URL has no path.
+	URL string
+
+	listener net.Listener
+	script   func(*Conn)
+	release  func()         // lets those go that hold
+	loop     sync.WaitGroup // accepting
+	handlers sync.WaitGroup
+	closing  chan struct{}
+
+	mu    sync.Mutex
+	conns []*Conn
+	// last is where the connection comes from that Close makes, behind all others; reached says that it was accepted.
+	last    string
+	reached chan struct{}
+}
+
+// Conn is one connection as its script sees it.
+type Conn struct {
+	net.Conn
+	in      *bufio.Reader
+	raw     bytes.Buffer
+	closing <-chan struct{}
+	// requests counts complete heads.
+	requests int
+}
+
+// Serve runs script for every connection, and closes the connection after it.
+func Serve(t testing.TB, script func(*Conn)) *Remote { return serve(t, nil, script) }
+
+// ServeTLS is Serve over TLS.
+func ServeTLS(t testing.TB, config *tls.Config, script func(*Conn)) *Remote {
+	return serve(t, config, script)
+}
+
+func serve(t testing.TB, config *tls.Config, script func(*Conn)) *Remote {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &Remote{URL: "http://" + listener.Addr().String(), listener: listener, script: script, closing: make(chan struct{}), reached: make(chan struct{})}
+	r.release = sync.OnceFunc(func() { close(r.closing) })
+	wrap := func(c net.Conn) net.Conn { return c }
+	if config != nil {
+		r.URL = "https://" + listener.Addr().String()
+		wrap = func(c net.Conn) net.Conn { return tls.Server(c, config) }
+	}
+	r.loop.Go(func() {
+		for {
+			raw, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			r.handle(raw.RemoteAddr().String(), wrap(raw))
+		}
+	})
+	t.Cleanup(func() {
+		_ = listener.Close()
+		r.release()
+		r.loop.Wait()
+		r.handlers.Wait()
+	})
+	return r
+}
+
+func (r *Remote) handle(from string, conn net.Conn) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if from == r.last {
+		_ = conn.Close()
+		close(r.reached)
+		return
+	}
+	c := &Conn{Conn: conn, closing: r.closing}
+	c.in = bufio.NewReader(io.TeeReader(conn, &c.raw))
+	r.conns = append(r.conns, c)
+	r.handlers.Go(func() {
+		defer func() { _ = conn.Close() }()
+		r.script(c)
+	})
+}
+
+// Close stops listening, after every connection that was made so far was served to its end.
+func (r *Remote) Close(t testing.TB) {
+	r.mu.Lock() // until it is known which is the last
+	last, err := net.Dial("tcp", r.listener.Addr().String())
+	if err != nil {
+		r.mu.Unlock()
+		t.Fatal(err)
+	}
+	r.last = last.LocalAddr().String()
+	r.mu.Unlock()
+	<-r.reached // connections are accepted in their order
+	_ = last.Close()
+	_ = r.listener.Close()
+	r.release()
+	r.loop.Wait()
+	r.handlers.Wait()
+}
+
+// Connections is how many were made, after Close.
+func (r *Remote) Connections() int { return len(r.conns) }
+
+// Requests is how many requests were read with a complete head, after Close.
+func (r *Remote) Requests() int {
+	n := 0
+	for _, c := range r.conns {
+		n += c.requests
+	}
+	return n
+}
+
+// Raw is everything that was read, after Close.
+func (r *Remote) Raw() []byte {
+	var all []byte
+	for _, c := range r.conns {
+		all = append(all, c.raw.Bytes()...)
+	}
+	return all
+}
+
+// Read reads one request to its end and reports whether it came whole.
+func (c *Conn) Read() bool {
+	req := c.ReadHead()
+	if req == nil {
+		return false
+	}
+	_, err := io.Copy(io.Discard, req.Body)
+	return err == nil
+}
+
+// ReadHead reads the head of a request; nil if none came.
+func (c *Conn) ReadHead() *http.Request {
+	req, err := http.ReadRequest(c.in)
+	if err != nil {
+		return nil
+	}
+	c.requests++
+	return req
+}
+
+// Say writes; the client may be gone.
+func (c *Conn) Say(text string) { _, _ = io.WriteString(c.Conn, text) }
+
+// Drain reads, and counts requests, until the client closes or resets the connection.
+func (c *Conn) Drain() {
+	for c.Read() {
+	}
+	_, _ = io.Copy(io.Discard, c.in)
+}
+
+// Hold waits, without reading, until the remote is closed: by then the client is done.
+func (c *Conn) Hold() { <-c.closing }
+
+// Reset ends the connection at once, throwing away what the peer did not read.
+func (c *Conn) Reset() {
+	conn := c.Conn
+	if secure, ok := conn.(*tls.Conn); ok {
+		conn = secure.NetConn()
+	}
+	_ = conn.(*net.TCPConn).SetLinger(0)
+	_ = conn.Close()
+}
