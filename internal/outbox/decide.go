@@ -65,6 +65,11 @@ func (s Settlement) without(p Policy, row Row, code string, now time.Time) Settl
 		}
 		return s
 	}
+	return s.failed(p, row, code, now)
+}
+
+// failed ends the row with its effect known not to have happened.
+func (s Settlement) failed(p Policy, row Row, code string, now time.Time) Settlement {
 	s.Status, s.Lane, s.LaneAt = FailedRow, laneOf(p, row, FailedLane), now
 	s.Code, s.ExpiresAt = code, now.Add(p.Retention)
 	return s

@@ -33,11 +33,13 @@ type Sender interface {
 	Send(ctx context.Context, row Row) Outcome
 }
 
-// Destination is where rows of one name go.
+// Destination is where rows of one name go. The dispatcher needs its sender, the reconciler its lookup.
 type Destination struct {
 	Name   string
 	Policy Policy
 	Sender Sender
+	// Lookup is nil where the remote cannot be asked: then a person is.
+	Lookup Lookup
 }
 
 // Observer hears what happened. Its methods are called from several goroutines, must not block, and
@@ -73,7 +75,8 @@ type Attempt struct {
 // Walk is what a run found in one lane.
 type Walk struct {
 	Lane Lane
-	// Due is how many rows wanted attention; OldestDue is how long the oldest had waited for it.
+	// Due is how many rows wanted attention; OldestDue is how long the oldest had waited for it: in an
+	// unknown lane, since the remote could first be asked.
 	Due       int
 	OldestDue time.Duration
 	// Held is how many due rows of a retired destination stay where they are.

@@ -503,7 +503,7 @@ func TestWalking(t *testing.T) {
 // broken is a store of which some calls fail.
 type broken struct {
 	outbox.Store
-	list, claim, settle atomic.Int32 // how many calls still fail; negative: all of them
+	list, claim, settle, get atomic.Int32 // how many calls still fail; negative: all of them
 }
 
 var errDown = errors.New("the store does not answer")
@@ -534,6 +534,13 @@ func (b *broken) Settle(ctx context.Context, s outbox.Settlement) error {
 		return err
 	}
 	return b.Store.Settle(ctx, s)
+}
+
+func (b *broken) Get(ctx context.Context, id outbox.ID) (outbox.Row, error) {
+	if err := down(&b.get); err != nil {
+		return outbox.Row{}, err
+	}
+	return b.Store.Get(ctx, id)
 }
 
 func TestStoreTrouble(t *testing.T) {

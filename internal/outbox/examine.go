@@ -16,6 +16,10 @@ const (
 	TakeOver
 	// End: settle it without a send.
 	End
+	// Ask: ask the remote what became of it.
+	Ask
+	// AwaitPerson: nothing but a person can tell what became of it.
+	AwaitPerson
 )
 
 // Step is what to do with a row; Settlement belongs to End.

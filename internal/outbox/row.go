@@ -118,12 +118,26 @@ type Row struct {
 	// ExpiresAt has a resolution of one second. Only terminal rows have it.
 	ExpiresAt time.Time
 
+	// Resolution is what a person last decided about the row.
+	Resolution
+
 	// Unreadable says why the row breaks the row format; nil for a good row. The fields that could be
 	// read are filled in all the same. Such a row is ended, never sent.
 	Unreadable error
 	// Seen is what the store needs to fence a write on exactly what was read, even where that is of
 	// the wrong type. It belongs to the store; the domain only hands it back.
 	Seen any
+}
+
+// Resolution records a person's decision on the row that it is about.
+type Resolution struct {
+	// ResolvedBy is who decided, as far as the tool knows.
+	ResolvedBy string
+	ResolvedAt time.Time
+	// Reason is what the person gave as such.
+	Reason string
+	// Forced says that it was too early to know, and that the person insisted.
+	Forced bool
 }
 
 // Repeats reports whether putting r over stored is the same put again, by an SDK or an application that

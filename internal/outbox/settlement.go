@@ -36,6 +36,8 @@ type Settlement struct {
 	LookedUp bool
 	// NewBudget sets the attempt count to 0.
 	NewBudget bool
+	// Resolution replaces the row's as a whole if its time is set.
+	Resolution
 }
 
 // Apply is the meaning of a settlement: the row that it makes of row, or [ErrConflict]. A repeated
@@ -72,6 +74,9 @@ func (s Settlement) Apply(row Row) (Row, error) {
 	}
 	if s.NewBudget {
 		row.AttemptCount = 0
+	}
+	if !s.ResolvedAt.IsZero() {
+		row.Resolution = s.Resolution
 	}
 	return row, nil
 }

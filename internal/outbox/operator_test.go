@@ -1,0 +1,147 @@
+package outbox
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestObey is the table of what a person may do to a row: the resulting status, or why not.
+func TestObey(t *testing.T) {
+	t.Parallel()
+	asked := doubtfulRow().LaneAt
+	in := func(s Status, maybe bool) func(*Policy, *Row) {
+		return func(_ *Policy, r *Row) {
+			if r.Status = s; !maybe {
+				r.MaybeSince = time.Time{}
+			}
+			switch s {
+			case FailedRow:
+				r.Lane, r.ExpiresAt = r.Lane.as(FailedLane), asked.Add(time.Hour)
+			case Pending, Dispatching:
+				r.Lane = r.Lane.as(DueLane)
+			}
+		}
+	}
+	doubt := func(*Policy, *Row) {}
+	early := func(_ *Policy, r *Row) { r.Until = r.Until.Add(time.Second) }
+	never := func(p *Policy, _ *Row) { p.Deduplicates = Never }
+	unreadable := func(_ *Policy, r *Row) { r.Unreadable = errors.New("payload: missing") }
+	expired := func(_ *Policy, r *Row) { r.DeliverBy = asked }
+	retired := func(p *Policy, _ *Row) { p.Retired = true }
+	spent := func(p *Policy, r *Row) { p.Attempts = r.AttemptCount }
+	gone := func(_ *Policy, r *Row) { r.ExpiresAt = asked }
+	both := func(a, b func(*Policy, *Row)) func(*Policy, *Row) {
+		return func(p *Policy, r *Row) { a(p, r); b(p, r) }
+	}
+	for _, c := range []struct {
+		name  string
+		order Order
+		with  func(*Policy, *Row)
+		want  Status
+		maybe bool   // after it
+		why   string // or part of the refusal
+	}{
+		{"it completed", Order{Move: MarkCompleted, Ref: "ch_1"}, doubt, CompletedRow, true, ""},
+		{"it failed", Order{Move: MarkFailed}, doubt, FailedRow, true, ""},
+		{"it completed, unreadable", Order{Move: MarkCompleted}, unreadable, CompletedRow, true, ""},
+		{"it completed, retired", Order{Move: MarkCompleted}, retired, CompletedRow, true, ""},
+		{"too early to say completed", Order{Move: MarkCompleted}, early, "", false, "may still arrive"},
+		{"too early to say failed", Order{Move: MarkFailed}, early, "", false, "may still arrive"},
+		{"too early to say it never arrived", Order{Move: Resend, NeverArrived: true}, early, "", false, "may still arrive"},
+		{"too early, forced", Order{Move: MarkFailed, Force: true}, early, FailedRow, true, ""},
+		{"forced without need", Order{Move: MarkFailed, Force: true}, doubt, FailedRow, true, ""},
+
+		{"resend within the window", Order{Move: Resend}, doubt, Pending, true, ""},
+		{"resend, budget spent", Order{Move: Resend}, spent, Pending, true, ""},
+		{"resend without window", Order{Move: Resend}, never, "", false, "may have arrived"},
+		{"resend, forced but without window", Order{Move: Resend, Force: true}, both(early, never), "", false, "may have arrived"},
+		{"resend, it never arrived", Order{Move: Resend, NeverArrived: true}, never, Pending, false, ""},
+		{"resend past deliver_by", Order{Move: Resend, NeverArrived: true}, expired, "", false, "deliver_by"},
+		{"resend to a retired destination", Order{Move: Resend, NeverArrived: true}, retired, "", false, "retired"},
+		{"resend what cannot be read", Order{Move: Resend, NeverArrived: true}, unreadable, "", false, "payload: missing"},
+
+		{"resolve a pending row", Order{Move: MarkFailed}, in(Pending, false), "", false, "is pending"},
+		{"resolve a row in flight", Order{Move: MarkCompleted, Force: true}, in(Dispatching, false), "", false, "is dispatching"},
+		{"resolve a completed row", Order{Move: Resend}, in(CompletedRow, false), "", false, "is completed"},
+		{"resolve a failed row", Order{Move: Resend}, in(FailedRow, false), "", false, "is failed"},
+
+		{"retry", Order{Move: Retry}, in(FailedRow, false), Pending, false, ""},
+		{"retry what may have arrived", Order{Move: Retry}, in(FailedRow, true), "", false, "arrived"},
+		{"retry what is unknown", Order{Move: Retry}, doubt, "", false, "is outcome_unknown"},
+		{"retry what completed", Order{Move: Retry}, in(CompletedRow, false), "", false, "is completed"},
+		{"retry what is in flight", Order{Move: Retry}, in(Dispatching, false), "", false, "is dispatching"},
+		{"retry after retention", Order{Move: Retry}, both(in(FailedRow, false), gone), "", false, "retention"},
+		{"retry past deliver_by", Order{Move: Retry}, both(in(FailedRow, false), expired), "", false, "deliver_by"},
+		{"retry to a retired destination", Order{Move: Retry}, both(in(FailedRow, false), retired), "", false, "retired"},
+		{"retry what cannot be read", Order{Move: Retry}, both(in(FailedRow, false), unreadable), "", false, "payload: missing"},
+
+		{"cancel", Order{Move: Cancel}, in(Pending, false), FailedRow, false, ""},
+		{"cancel to a retired destination", Order{Move: Cancel}, both(in(Pending, false), retired), FailedRow, false, ""},
+		{"cancel what may have arrived", Order{Move: Cancel}, in(Pending, true), "", false, "may have arrived"},
+		{"cancel what is in flight", Order{Move: Cancel}, in(Dispatching, false), "", false, "is dispatching"},
+		{"cancel what failed", Order{Move: Cancel}, in(FailedRow, false), "", false, "is failed"},
+		{"cancel what is unknown", Order{Move: Cancel}, doubt, "", false, "is outcome_unknown"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p, row := policy, doubtfulRow()
+			c.with(&p, &row)
+			c.order.By, c.order.Reason = "ada", "seen in the console"
+			s, err := Obey(p, row, c.order, asked)
+			if c.why != "" {
+				if !errors.Is(err, ErrNotAllowed) || !strings.Contains(err.Error(), c.why) {
+					t.Errorf("got %s, %v; want a refusal that says %q", s.Status, err, c.why)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			after, err := s.Apply(row)
+			if err != nil {
+				t.Fatalf("an illegal move: %v", err)
+			}
+			if after.Status != c.want || after.MayHaveArrived() != c.maybe {
+				t.Errorf("got %s, may have arrived = %v; want %s, %v", after.Status, after.MayHaveArrived(), c.want, c.maybe)
+			}
+			want := Resolution{ResolvedBy: "ada", ResolvedAt: asked, Reason: "seen in the console", Forced: c.order.Force && row.Until.After(doubtfulRow().Until)}
+			if after.Resolution != want {
+				t.Errorf("recorded %+v, want %+v", after.Resolution, want)
+			}
+			if after.Status == Pending && (after.AttemptCount != 0 || !after.LaneAt.Equal(asked) || after.Lane != row.Lane.as(DueLane) || !after.ExpiresAt.IsZero()) {
+				t.Errorf("pending with %d attempts in %v at %v, expires %v", after.AttemptCount, after.Lane, after.LaneAt, after.ExpiresAt)
+			}
+			if after.Status.Terminal() != after.ExpiresAt.Equal(asked.Add(DefaultRetention)) {
+				t.Errorf("a %s row expires at %v", after.Status, after.ExpiresAt)
+			}
+			if after.Status == CompletedRow && c.order.Ref != "" && after.RemoteRef != c.order.Ref {
+				t.Errorf("remote_ref %q", after.RemoteRef)
+			}
+		})
+	}
+}
+
+func TestNoOrderIsObeyedThatNobodyAnswersFor(t *testing.T) {
+	t.Parallel()
+	for name, order := range map[string]Order{
+		"no move":                            {By: "ada", Reason: "r"},
+		"no such move":                       {Move: "undo", By: "ada", Reason: "r"},
+		"no reason":                          {Move: MarkFailed, By: "ada"},
+		"nobody":                             {Move: MarkFailed, Reason: "r"},
+		"nobody retries":                     {Move: Retry},
+		"reference of a failure":             {Move: MarkFailed, By: "ada", Reason: "r", Ref: "ch_1"},
+		"never arrived, and completed":       {Move: MarkCompleted, By: "ada", Reason: "r", NeverArrived: true},
+		"forced retry":                       {Move: Retry, By: "ada", Force: true},
+		"a reason too long":                  {Move: MarkFailed, By: "ada", Reason: strings.Repeat("r", MaxReasonBytes+1)},
+		"a reason of several lines":          {Move: MarkFailed, By: "ada", Reason: "one\ntwo"},
+		"a name that is no text":             {Move: MarkFailed, By: "\xff", Reason: "r"},
+		"a reference too long for the index": {Move: MarkCompleted, By: "ada", Reason: "r", Ref: strings.Repeat("r", MaxRefBytes+1)},
+	} {
+		row := doubtfulRow()
+		if s, err := Obey(policy, row, order, row.LaneAt); !errors.Is(err, ErrNotAllowed) || s.Status != "" {
+			t.Errorf("%s: got %s, %v", name, s.Status, err)
+		}
+	}
+}

@@ -1,0 +1,433 @@
+package outbox_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/landfall-dev/landfall/internal/outbox"
+)
+
+// inquiry is a world whose rows are in doubt, a reconciler, and remotes that answer as they are told.
+type inquiry struct {
+	*world
+	reconciler outbox.Reconciler
+
+	mu    sync.Mutex
+	asked map[outbox.ID]int
+	looks []outbox.Look
+}
+
+type answers func(ctx context.Context, row outbox.Row) outbox.Answer
+
+func (a answers) Look(ctx context.Context, row outbox.Row) outbox.Answer { return a(ctx, row) }
+
+func says(kind outbox.AnswerKind) answers {
+	return func(context.Context, outbox.Row) outbox.Answer { return outbox.Answer{Kind: kind} }
+}
+
+func inInquiry(t *testing.T, name string, test func(q *inquiry)) {
+	t.Helper()
+	inWorld(t, name, func(w *world) {
+		q := &inquiry{world: w, asked: map[outbox.ID]int{}}
+		q.reconciler = outbox.Reconciler{Store: &w.Store, Observer: q}
+		test(q)
+	})
+}
+
+func (q *inquiry) Looked(l outbox.Look) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.looks = append(q.looks, l)
+}
+
+// remote adds a destination; without answers it has no lookup.
+func (q *inquiry) remote(name string, policy outbox.Policy, a answers) {
+	d := outbox.Destination{Name: name, Policy: policy}
+	if a != nil {
+		d.Lookup = answers(func(ctx context.Context, row outbox.Row) outbox.Answer {
+			q.mu.Lock()
+			q.asked[row.ID]++
+			q.mu.Unlock()
+			return a(ctx, row)
+		})
+	}
+	q.reconciler.Destinations = append(q.reconciler.Destinations, d)
+}
+
+// doubt puts n rows, sends each once with an unknown outcome, and lets the time pass until which such an
+// attempt may arrive.
+func (q *inquiry) doubt(destination string, n int, with ...func(*outbox.Row)) (ids []outbox.ID) {
+	q.Helper()
+	ids = q.put(destination, n, with...)
+	for _, id := range ids {
+		q.settleUnknown(id)
+	}
+	pass(40*time.Second + outbox.DefaultLateArrival + outbox.SkewMargin)
+	return ids
+}
+
+func (q *inquiry) settleUnknown(id outbox.ID) {
+	q.Helper()
+	row, err := q.Claim(q.Context(), outbox.Claim{ID: id, Token: "t-" + id.Key, At: q.now(), Until: q.now().Add(40 * time.Second), Attempts: 5})
+	if err == nil {
+		err = q.Settle(q.Context(), outbox.Decide(outbox.Policy{}.WithDefaults(), row, outbox.Unknown("", "test.cut"), q.now()))
+	}
+	if err != nil {
+		q.Fatal(err)
+	}
+}
+
+func (q *inquiry) reconcile() outbox.ReconcileReport {
+	q.Helper()
+	ctx, cancel := context.WithTimeout(q.Context(), 80*time.Second)
+	defer cancel()
+	report, err := q.reconciler.RunOnce(ctx)
+	if err != nil {
+		q.Fatalf("reconcile: %v", err)
+	}
+	return report
+}
+
+func TestReconciling(t *testing.T) {
+	inInquiry(t, "no answer of a remote is filed under another, and each counts once", func(q *inquiry) {
+		kinds := []outbox.AnswerKind{outbox.TookEffect, outbox.HadNoEffect, outbox.NeverArrived, outbox.Undecided}
+		q.remote("charge", outbox.Policy{}, func(_ context.Context, row outbox.Row) outbox.Answer {
+			return outbox.Answer{Kind: kinds[row.Key[0]-'0'], Ref: "ch_" + row.Key}
+		})
+		ids := q.doubt("charge", 4)
+		r := q.reconcile()
+		for i, got := range [][]outbox.ID{r.Completed, r.Failed, r.Resent, r.Unresolved} {
+			if !slices.Equal(got, ids[i:i+1]) {
+				q.Errorf("%v: %v, want %v", kinds[i], got, ids[i])
+			}
+			if row := q.row(ids[i]); row.RemoteRef != fmt.Sprint("ch_", i) || row.LookupCount != 1 {
+				q.Errorf("%v: remote_ref %q, %d lookups", kinds[i], row.RemoteRef, row.LookupCount)
+			}
+		}
+	})
+	inInquiry(t, "a remote is never asked while an attempt may still arrive", func(q *inquiry) {
+		q.remote("charge", outbox.Policy{}, says(outbox.NeverArrived))
+		ids := q.put("charge", 1)
+		q.settleUnknown(ids[0])
+		pass(40*time.Second + outbox.DefaultLateArrival + outbox.SkewMargin - time.Millisecond)
+		if r := q.reconcile(); len(q.asked) != 0 || len(r.Resent) != 0 {
+			q.Errorf("asked a millisecond early: %+v", r)
+		}
+		if look, err := q.reconciler.Reconcile(q.Context(), ids[0]); err != nil || look.Status != "" || look.Answer.Kind != outbox.Undecided {
+			q.Errorf("asked for by name: %+v, %v", look, err)
+		}
+		pass(time.Millisecond)
+		q.expect("resent at the time", len(q.reconcile().Resent), 1)
+	})
+	inInquiry(t, "today's longer late_arrival is not ignored for a row from before", func(q *inquiry) {
+		q.remote("charge", outbox.Policy{LateArrival: time.Hour}, says(outbox.NeverArrived))
+		ids := q.doubt("charge", 1)
+		if r := q.reconcile(); !slices.Equal(r.Skipped, ids) || len(q.asked) != 0 {
+			q.Errorf("report = %+v", r)
+		}
+	})
+	inInquiry(t, "a remote that cannot say is not asked in every run, and never given up", func(q *inquiry) {
+		q.remote("charge", outbox.Policy{Attempts: 1}, says(outbox.Undecided))
+		ids := q.doubt("charge", 1, func(r *outbox.Row) { r.DeliverBy = q.now().Add(time.Minute) })
+		for range 24 * 60 {
+			q.reconcile()
+			pass(time.Minute)
+		}
+		if n := q.asked[ids[0]]; n < 24 || n > 28 || q.row(ids[0]).Status != outbox.OutcomeUnknown {
+			q.Errorf("asked %d times in a day, row is %s", n, q.row(ids[0]).Status)
+		}
+		if age := q.looks[len(q.looks)-1].Age; age < 22*time.Hour {
+			q.Errorf("after a day the age of the doubt is %v", age)
+		}
+	})
+	inInquiry(t, "a row that never arrived does not stay where it is", func(q *inquiry) {
+		q.remote("mail", outbox.Policy{}, says(outbox.NeverArrived))
+		q.destination("mail", outbox.Policy{}, accepts)
+		ids := q.doubt("mail", 3)
+		q.expect("resent", len(q.reconcile().Resent), 3)
+		q.expect("completed", len(q.run().Completed), 3)
+		if row := q.row(ids[0]); row.AttemptCount != 2 || row.MayHaveArrived() {
+			q.Errorf("%d attempts, maybe_since = %v", row.AttemptCount, row.MaybeSince)
+		}
+	})
+	inInquiry(t, "a lookup that panics, hangs or fails decides nothing and touches no other row", func(q *inquiry) {
+		release := make(chan struct{})
+		q.remote("charge", outbox.Policy{}, func(_ context.Context, row outbox.Row) outbox.Answer {
+			switch row.Key {
+			case "1":
+				panic("secret payload")
+			case "2":
+				<-release
+			case "3":
+				return outbox.Answer{Code: "test.down"}
+			}
+			return outbox.Answer{Kind: outbox.TookEffect}
+		})
+		ids := q.doubt("charge", 6)
+		r := q.reconcile()
+		close(release)
+		q.expect("completed", len(r.Completed), 3)
+		if !slices.Equal(r.Unresolved, ids[1:4]) {
+			q.Errorf("unresolved = %v", r.Unresolved)
+		}
+		for i, code := range map[int]string{1: outbox.CodeLookupPanicked, 2: outbox.CodeLookupNoAnswer, 3: "test.down"} {
+			if row := q.row(ids[i]); row.Status != outbox.OutcomeUnknown || row.Code != code || !row.MayHaveArrived() {
+				q.Errorf("row %d is %s, %q", i, row.Status, row.Code)
+			}
+		}
+		for _, look := range q.looks {
+			if look.ID == ids[2] && look.Latency < outbox.LookupTimeout {
+				q.Errorf("the lookup that hung took %v", look.Latency)
+			}
+		}
+	})
+}
+
+func TestDoubtsOfOthers(t *testing.T) {
+	inInquiry(t, "without a lookup nothing is decided, hidden or touched", func(q *inquiry) {
+		q.remote("mail", outbox.Policy{}, nil)
+		ids := q.doubt("mail", 25)
+		before := q.Rows()
+		pass(time.Hour)
+		if r := q.reconcile(); !slices.EqualFunc(r.WithoutLookup, ids, func(a, b outbox.ID) bool { return a.Destination == b.Destination }) {
+			q.Errorf("%d rows wait for a person, want %d", len(r.WithoutLookup), len(ids))
+		}
+		if walk := q.walks[0]; walk.Due != 25 || walk.OldestDue != time.Hour {
+			q.Errorf("walk = %+v", walk)
+		}
+		for i, row := range q.Rows() {
+			if row.LookupCount != 0 || !row.LaneAt.Equal(before[i].LaneAt) {
+				q.Errorf("row %v was touched", row.ID)
+			}
+		}
+	})
+	inInquiry(t, "a row that cannot be read is not asked about and stays for a person", func(q *inquiry) {
+		q.remote("charge", outbox.Policy{}, says(outbox.NeverArrived))
+		q.remote("other", outbox.Policy{}, says(outbox.NeverArrived))
+		ids := q.put("charge", 2, func(r *outbox.Row) {
+			r.Status, r.Lane.Kind, r.MaybeSince = outbox.OutcomeUnknown, outbox.UnknownLane, q.now()
+			if r.Key == "0" {
+				r.Unreadable = errors.New("payload: missing")
+			} else {
+				r.Lane.Destination = "other"
+			}
+		})
+		for range 3 {
+			if r := q.reconcile(); !slices.Equal(r.WithoutLookup, ids) || len(q.asked) != 0 {
+				q.Errorf("report = %+v", r)
+			}
+		}
+	})
+	inInquiry(t, "a row that strayed into the lane is neither sent nor forgotten", func(q *inquiry) {
+		q.remote("charge", outbox.Policy{}, says(outbox.NeverArrived))
+		ids := q.put("charge", 2, func(r *outbox.Row) {
+			if r.Lane.Kind = outbox.UnknownLane; r.Key == "1" {
+				r.MaybeSince = q.now()
+			}
+		})
+		r := q.reconcile()
+		if !slices.Equal(r.Failed, ids[:1]) || !slices.Equal(r.Unresolved, ids[1:]) || len(q.asked) != 0 {
+			q.Errorf("report = %+v", r)
+		}
+		if row := q.row(ids[0]); row.Code != outbox.CodeRowInvalid {
+			q.Errorf("code %q", row.Code)
+		}
+	})
+	inInquiry(t, "a row in another state is not touched, though asked for by name", func(q *inquiry) {
+		q.remote("charge", outbox.Policy{}, says(outbox.NeverArrived))
+		id := q.put("charge", 1)[0]
+		for range 2 {
+			before := q.row(id)
+			look, err := q.reconciler.Reconcile(q.Context(), id)
+			if err != nil || look.Status != "" || look.Answer.Kind != outbox.Undecided || len(q.asked) != 0 {
+				q.Errorf("%s: %+v, %v", before.Status, look, err)
+			}
+			if after := q.row(id); after.Status != before.Status || after.Token != before.Token || !after.LaneAt.Equal(before.LaneAt) {
+				q.Errorf("a %s row became %s", before.Status, after.Status)
+			}
+			q.destination("charge", outbox.Policy{}, accepts)
+			q.run() // the second time it is completed
+		}
+		if _, err := q.reconciler.Reconcile(q.Context(), outbox.ID{Destination: "charge", Key: "none"}); !errors.Is(err, outbox.ErrNotFound) {
+			q.Errorf("no row: %v", err)
+		}
+		if _, err := q.reconciler.Reconcile(q.Context(), outbox.ID{Destination: "nowhere", Key: "none"}); err == nil {
+			q.Error("no destination: no error")
+		}
+	})
+	inInquiry(t, "a row asked for by name does not wait for its next lookup", func(q *inquiry) {
+		answer := outbox.Undecided
+		q.remote("charge", outbox.Policy{}, func(context.Context, outbox.Row) outbox.Answer { return outbox.Answer{Kind: answer} })
+		id := q.doubt("charge", 1)[0]
+		q.reconcile()
+		answer = outbox.TookEffect
+		if look, err := q.reconciler.Reconcile(q.Context(), id); err != nil || look.Status != outbox.CompletedRow {
+			q.Errorf("%+v, %v", look, err)
+		}
+	})
+}
+
+func TestRacesOfReconcilers(t *testing.T) {
+	during := func(q *inquiry, then func(row outbox.Row), answer outbox.AnswerKind) answers {
+		return func(_ context.Context, row outbox.Row) outbox.Answer {
+			then(row)
+			return outbox.Answer{Kind: answer}
+		}
+	}
+	operator := func(q *inquiry, id outbox.ID, order outbox.Order) {
+		order.By, order.Reason = "ada", "the remote's console shows it"
+		o := outbox.Operator{Store: &q.Store, Destinations: q.reconciler.Destinations}
+		if _, err := o.Do(q.Context(), id, order); err != nil {
+			q.Error(err)
+		}
+	}
+	for name, c := range map[string]struct {
+		then func(q *inquiry, row outbox.Row)
+		want outbox.Status
+	}{
+		"a late answer of the original send": {func(q *inquiry, row outbox.Row) {
+			if err := q.Settle(q.Context(), outbox.Decide(outbox.Policy{}.WithDefaults(), row, outbox.Completed("late"), q.now())); err != nil {
+				q.Error(err)
+			}
+		}, outbox.CompletedRow},
+		"an operator who completes it": {func(q *inquiry, row outbox.Row) {
+			operator(q, row.ID, outbox.Order{Move: outbox.MarkCompleted})
+		}, outbox.CompletedRow},
+		"an operator who fails it": {func(q *inquiry, row outbox.Row) {
+			operator(q, row.ID, outbox.Order{Move: outbox.MarkFailed})
+		}, outbox.FailedRow},
+		"a second reconciler and a new claim": {func(q *inquiry, row outbox.Row) {
+			second := outbox.Reconciler{Store: &q.Store, Destinations: []outbox.Destination{{Name: "charge", Lookup: says(outbox.NeverArrived)}}}
+			if look, err := second.Reconcile(q.Context(), row.ID); err != nil || look.Status != outbox.Pending {
+				q.Errorf("%+v, %v", look, err)
+			}
+			if _, err := q.Claim(q.Context(), outbox.Claim{ID: row.ID, Token: "new", At: q.now(), Until: q.now().Add(time.Minute), Attempts: 5}); err != nil {
+				q.Error(err)
+			}
+		}, outbox.Dispatching},
+	} {
+		inInquiry(t, "what was learnt meanwhile is not overwritten: "+name, func(q *inquiry) {
+			for _, answer := range []outbox.AnswerKind{outbox.NeverArrived, outbox.Undecided} {
+				q.reconciler.Destinations = nil
+				q.remote("charge", outbox.Policy{}, during(q, func(row outbox.Row) { c.then(q, row) }, answer))
+				ids := q.doubt("charge", 1, func(r *outbox.Row) { r.Key = answer.String() })
+				if r := q.reconcile(); !slices.Equal(r.Skipped, ids) {
+					q.Errorf("%v: report = %+v", answer, r)
+				}
+				if row := q.row(ids[0]); row.Status != c.want {
+					q.Errorf("%v: the row is %s, want %s", answer, row.Status, c.want)
+				}
+				if look := q.looks[len(q.looks)-1]; look.Status != "" || !errors.Is(look.Err, outbox.ErrConflict) {
+					q.Errorf("%v: reported as settled: %+v", answer, look)
+				}
+			}
+		})
+	}
+	inInquiry(t, "two reconcilers do not both count one doubt", func(q *inquiry) {
+		var both sync.WaitGroup
+		both.Add(2)
+		q.remote("charge", outbox.Policy{}, func(context.Context, outbox.Row) outbox.Answer {
+			both.Done()
+			both.Wait()
+			return outbox.Answer{Kind: outbox.Undecided}
+		})
+		id := q.doubt("charge", 1)[0]
+		var all sync.WaitGroup
+		for range 2 {
+			all.Go(func() { q.reconcile() })
+		}
+		all.Wait()
+		q.expect("lookups counted", q.row(id).LookupCount, 1)
+	})
+}
+
+func TestBoundsOfReconciling(t *testing.T) {
+	inInquiry(t, "concurrency is never exceeded", func(q *inquiry) {
+		var now, most atomic.Int32
+		q.reconciler.Concurrency = 5
+		for _, name := range []string{"a", "b"} {
+			q.remote(name, outbox.Policy{Concurrency: 3, Shards: 2}, func(context.Context, outbox.Row) outbox.Answer {
+				for n := now.Add(1); ; {
+					if m := most.Load(); n <= m || most.CompareAndSwap(m, n) {
+						break
+					}
+				}
+				pass(time.Second)
+				now.Add(-1)
+				return outbox.Answer{Kind: outbox.TookEffect}
+			})
+			q.put(name, 20, func(r *outbox.Row) { r.Lane.Shard = r.Shard(2) })
+			for _, row := range q.Rows() {
+				if row.Destination == name {
+					q.settleUnknown(row.ID)
+				}
+			}
+		}
+		pass(time.Hour)
+		q.expect("completed", len(q.reconcile().Completed), 40)
+		q.expect("most lookups in flight", int(most.Load()), 5)
+	})
+	inInquiry(t, "nothing is asked that there is no time to settle", func(q *inquiry) {
+		q.remote("charge", outbox.Policy{}, says(outbox.TookEffect))
+		q.doubt("charge", 3)
+		ctx, cancel := context.WithTimeout(q.Context(), outbox.LookupTimeout+outbox.ClaimMargin-time.Millisecond)
+		defer cancel()
+		if r, err := q.reconciler.RunOnce(ctx); err != nil || len(r.Completed) != 0 {
+			q.Errorf("%+v, %v", r, err)
+		}
+	})
+	inInquiry(t, "a remote that is slow does not keep a run from its end", func(q *inquiry) {
+		q.remote("charge", outbox.Policy{Concurrency: 1}, func(ctx context.Context, _ outbox.Row) outbox.Answer {
+			<-ctx.Done()
+			return outbox.Answer{Code: "test.timeout"}
+		})
+		q.remote("mail", outbox.Policy{}, says(outbox.TookEffect))
+		q.doubt("charge", 100)
+		q.doubt("mail", 10)
+		begun := time.Now()
+		r := q.reconcile()
+		if took := time.Since(begun); took > outbox.ClaimFor+outbox.LookupTimeout || len(r.Completed) != 10 || len(r.Unresolved) != 6 {
+			q.Errorf("took %v: %d completed, %d unresolved", took, len(r.Completed), len(r.Unresolved))
+		}
+	})
+	inInquiry(t, "parts never overlap and leave no lane out", func(q *inquiry) {
+		for _, name := range []string{"a", "b", "c"} {
+			q.remote(name, outbox.Policy{Shards: 7}, nil)
+		}
+		for q.reconciler.Of = 4; q.reconciler.Part < 4; q.reconciler.Part++ {
+			q.reconcile()
+		}
+		lanes := map[outbox.Lane]int{}
+		for _, walk := range q.walks {
+			lanes[walk.Lane]++
+		}
+		if len(lanes) != 21 || len(q.walks) != 21 {
+			q.Errorf("%d walks of %d lanes, want 21 of 21", len(q.walks), len(lanes))
+		}
+		if _, err := q.reconciler.RunOnce(q.Context()); err == nil {
+			q.Error("part 4 of 4: no error")
+		}
+	})
+	inInquiry(t, "a run that could not list, read or settle does not say that all is well", func(q *inquiry) {
+		q.remote("charge", outbox.Policy{}, says(outbox.TookEffect))
+		ids := q.doubt("charge", 1)
+		store := &broken{Store: &q.Store}
+		q.reconciler.Store = store
+		for name, calls := range map[string]*atomic.Int32{"list": &store.list, "get": &store.get, "settle": &store.settle} {
+			calls.Store(-1)
+			r, err := q.reconciler.RunOnce(q.Context())
+			calls.Store(0)
+			if !errors.Is(err, errDown) || len(r.Completed) != 0 || q.row(ids[0]).Status != outbox.OutcomeUnknown {
+				q.Errorf("%s failed, the run says %v, %+v", name, err, r)
+			}
+		}
+		store.settle.Store(3)
+		q.expect("completed by a run that had to repeat", len(q.reconcile().Completed), 1)
+	})
+}
