@@ -84,6 +84,7 @@ func TestExitCodesAreNotMixedUp(t *testing.T) {
 		{[]string{"rows", "list", "nobody", "--config", good}, 2, "", `"nobody" is no destination`},
 		{[]string{"rows", "list", "--lane", "fast", "--config", good}, 2, "", "allowed are due, unknown, failed"},
 		{[]string{"rows", "list", "--limit", "0", "--config", good}, 2, "", "--limit: at least 1"},
+		{[]string{"rows", "list", "--endpoint-url", "localhost:4570", "--config", good}, 2, "", "--endpoint-url: want http://host:port"},
 		{[]string{"rows", "list", "--config", bad}, 2, "", "deduplicates: is missing"},
 		{[]string{"enqueue", "charge", "--key", "k"}, 2, "", `required flag(s) "data" not set`},
 		{[]string{"enqueue", "--key", "k", "--data", "d"}, 2, "", "accepts 1 arg"},

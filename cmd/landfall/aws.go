@@ -3,18 +3,24 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"net/url"
 	"os"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
 // dynamoDB is a client as the environment, the profile and the global flags say.
 func (a *app) dynamoDB(ctx context.Context) (*dynamodb.Client, error) {
+	if u, err := url.Parse(a.endpoint); a.endpoint != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+		return nil, badInput(errors.New("--endpoint-url: want http://host:port or https://host:port"))
+	}
 	options := []func(*awsconfig.LoadOptions) error{awsconfig.WithAppID("landfall-cli")}
 	if a.region != "" {
 		options = append(options, awsconfig.WithRegion(a.region))
@@ -24,13 +30,22 @@ func (a *app) dynamoDB(ctx context.Context) (*dynamodb.Client, error) {
 		return nil, fmt.Errorf("configure the AWS SDK: %w", err)
 	}
 	if cfg.Region == "" {
-		return nil, badInput(fmt.Errorf("no AWS region: set --region or AWS_REGION"))
+		return nil, badInput(errors.New("no AWS region: set --region or AWS_REGION"))
 	}
 	return dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) {
 		if a.endpoint != "" {
 			o.BaseEndpoint = aws.String(a.endpoint)
 		}
 	}), nil
+}
+
+// explain adds what to do where DynamoDB only says that it knows no such table.
+func explain(err error) error {
+	var missing *types.ResourceNotFoundException
+	if errors.As(err, &missing) {
+		return fmt.Errorf("no table %s there: set %s, or the endpoint and region that it is in: %w", outboxTable(), schema.OutboxTableEnv, err)
+	}
+	return err
 }
 
 func outboxTable() string { return cmp.Or(os.Getenv(schema.OutboxTableEnv), schema.OutboxTable) }

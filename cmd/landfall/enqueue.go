@@ -66,7 +66,7 @@ func (a *app) enqueue(ctx context.Context, row landfall.Row) error {
 	case errors.As(err, &rule):
 		return badInput(err)
 	case err != nil:
-		return err
+		return explain(err)
 	}
 	if a.output == inJSON {
 		return a.printJSON(map[string]string{"row": row.String(), "destination": row.Destination})

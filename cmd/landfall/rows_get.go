@@ -42,14 +42,14 @@ func (a *app) rowsGet(ctx context.Context, args []string, payload bool) error {
 	}
 	id, err := findRow(ctx, client, args)
 	if err != nil {
-		return err
+		return explain(err)
 	}
 	row, err := outboxdb.New(client, outboxTable()).Get(ctx, id)
 	switch {
 	case errors.Is(err, outbox.ErrNotFound):
 		return fmt.Errorf("no row %s", id)
 	case err != nil:
-		return err
+		return explain(err)
 	case payload:
 		if _, err := a.stdout.Write(row.Payload); err != nil {
 			return fmt.Errorf("write output: %w", err)

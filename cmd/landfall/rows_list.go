@@ -56,7 +56,7 @@ func (a *app) rowsList(ctx context.Context, args []string, kind string, limit in
 	for _, lane := range lanes {
 		rows, err := laneRows(ctx, store, lane, limit)
 		if err != nil {
-			return err
+			return explain(err)
 		}
 		for _, row := range rows {
 			views = append(views, view(row))

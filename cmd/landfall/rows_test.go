@@ -109,6 +109,26 @@ func TestMissingRowIsNotAnAnswer(t *testing.T) {
 	}
 }
 
+func TestMissingTableIsNotAMystery(t *testing.T) {
+	t.Parallel()
+	server, err := localaws.Listen("127.0.0.1:0", localaws.New(localaws.Options{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Close() })
+	b := &rowsBundle{t, []string{"--endpoint-url", server.URL, "--config", write(t, "landfall.yaml", goodConfig)}}
+	for _, args := range [][]string{
+		{"enqueue", "charge", "--key", "k", "--data", "d"},
+		{"rows", "get", "charge", "k"},
+		{"rows", "get", "charge/0123456789abcdef"},
+		{"rows", "list"},
+	} {
+		if got := b.execute("", args...); got.code != 1 || !strings.Contains(got.stderr, "no table landfall-outbox there: set LANDFALL_OUTBOX_TABLE") {
+			t.Errorf("%v: %+v", args, got)
+		}
+	}
+}
+
 func TestListLeavesOutNoLane(t *testing.T) {
 	t.Parallel()
 	b := setupRows(t)

@@ -174,8 +174,13 @@ func (d *document) failAt(tk *token.Token, path, message string) {
 	d.fail(tk.Position.Line, tk.Position.Column, path, message)
 }
 
+// failf notes a problem with a node. What is inside a node of the wrong kind was never read, so nobody knows
+// whether it is secret.
 func (d *document) failf(n ast.Node, path, format string, args ...any) {
 	d.failAt(beginning(n), path, fmt.Sprintf(format, args...))
+	if !isScalar(n) {
+		d.mask(n)
+	}
 }
 
 // beginning is where a person sees a node begin; the token of a block of keys is its first colon.

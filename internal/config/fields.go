@@ -2,7 +2,6 @@ package config
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"math"
 	"regexp"
@@ -43,18 +42,23 @@ func (d *document) mapping(path string, n ast.Node, fields map[string]field) {
 			read(d, path, n)
 		case later[name]:
 			d.failf(key, path, "is not in this version")
+			d.mask(n)
 		default:
-			d.failf(key, path, "%s", unknownKey(name, slices.Sorted(maps.Keys(fields))))
+			d.unknownKey(key, path, name, slices.Sorted(maps.Keys(fields)), n)
 		}
 	})
 }
 
-func unknownKey(name string, allowed []string) string {
+// unknownKey hides the value unless the key was meant to be one that cannot hold a secret.
+func (d *document) unknownKey(key ast.Node, path, name string, allowed []string, value ast.Node) {
 	meant := nearest(name, allowed)
+	if meant == "" || meant == "headers" || !isScalar(value) {
+		d.mask(value)
+	}
 	if meant != "" {
 		meant = ": " + meant + "?"
 	}
-	return fmt.Sprintf("is no key of Landfall%s Allowed here are %s", cmp.Or(meant, "."), strings.Join(allowed, ", "))
+	d.failf(key, path, "is no key of Landfall%s Allowed here are %s", cmp.Or(meant, "."), strings.Join(allowed, ", "))
 }
 
 // entries calls each for every entry of a mapping, once per key.
@@ -73,6 +77,7 @@ func (d *document) entries(path string, n ast.Node, each func(key ast.MapKeyNode
 		}
 		if line, twice := seen[name]; twice {
 			d.failf(v.Key, at, "is there twice, first in line %d", line)
+			d.mask(v.Value)
 			continue
 		}
 		seen[name] = v.Key.GetToken().Position.Line

@@ -119,6 +119,11 @@ func (h *HTTP) fields() map[string]field {
 
 func (h *HTTP) readHeaders(d *document, path string, n ast.Node) {
 	h.Headers = map[string]string{}
+	if isScalar(n) {
+		d.mask(n)
+		d.failf(n, path, "want names and values, such as {X-Tenant: acme}")
+		return
+	}
 	d.entries(path, n, func(key ast.MapKeyNode, name, path string, n ast.Node) {
 		d.mask(n)
 		canonical := textproto.CanonicalMIMEHeaderKey(name)
