@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -26,6 +27,9 @@ Run it in the source tree: it needs Go, and nothing else. With --endpoint-url or
 there, which must be on this machine.`,
 		Args: cobra.NoArgs,
 		RunE: a.do(func(ctx context.Context, _ []string) error {
+			if o.Rows < 0 {
+				return badInput(fmt.Errorf("--rows %d: want 1 or more", o.Rows))
+			}
 			o.Output = a.stdout
 			o.Endpoint = a.endpoint
 			if o.Endpoint == "" {

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"time"
 
@@ -23,15 +25,15 @@ func (a *app) devCommand() *cobra.Command {
 		Short: "Run Landfall on this machine: a local DynamoDB, the functions, their schedule",
 		Long: `Run Landfall on this machine: a local DynamoDB, the functions, their schedule.
 
-Standard output gets the environment to export, one line each; standard error gets what the functions print. Nothing
-is kept when it ends. Run it in the source tree, which the functions are built from. Ctrl-C ends it.`,
+Standard output gets the environment to export, one line each; standard error gets what the functions log, without
+their metrics. Nothing is kept when it ends. Run it in the source tree, which the functions are built from. Ctrl-C ends it.`,
 		Args: cobra.NoArgs,
 		RunE: a.do(func(ctx context.Context, _ []string) error {
 			cfg, err := a.loadConfig(a.config)
 			if err != nil {
 				return badInput(err)
 			}
-			o.Config, o.Output = cfg, a.stderr
+			o.Config, o.Output = cfg, withoutMetrics{a.stderr}
 			return a.dev(ctx, o, every)
 		}),
 	}
@@ -63,4 +65,14 @@ func (a *app) dev(ctx context.Context, o desk.Options, every time.Duration) (err
 	fmt.Fprintf(a.stderr, "DynamoDB listens at %s; the dispatch function runs every %v. Ctrl-C ends both.\n", d.Endpoint, every)
 	<-ctx.Done()
 	return nil
+}
+
+// withoutMetrics drops the metrics, which a function prints at every run, from what it prints.
+type withoutMetrics struct{ io.Writer }
+
+func (w withoutMetrics) Write(line []byte) (int, error) {
+	if bytes.Contains(line, []byte(`"_aws":{"CloudWatchMetrics"`)) {
+		return len(line), nil
+	}
+	return w.Writer.Write(line)
 }

@@ -16,24 +16,21 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// application is what the ledger calls the application, and ordersTable is its own table.
-const (
-	application = "application"
-	ordersTable = "demo-orders"
-)
+// application is what the ledger calls the application.
+const application = "application"
 
 // put is the application: it puts every third row in a transaction with an item of its own, the others by
 // themselves.
 func (d *demo) put(ctx context.Context) error {
 	client := d.desk.DynamoDB(application)
-	if err := createOrders(ctx, client); err != nil {
+	if err := createOrders(ctx, client, d.orders); err != nil {
 		return err
 	}
 	cfg, err := landfall.LoadConfig(filepath.Join(d.folder(), schema.ConfigFile))
 	if err != nil {
 		return err
 	}
-	cfg.Table = schema.OutboxTable
+	cfg.Table = d.table
 	box := landfall.New(client, cfg)
 	inTransactions := 0
 	for i, e := range d.effects {
@@ -43,7 +40,7 @@ func (d *demo) put(ctx context.Context) error {
 		var err error
 		if i/len(destinations)%3 == 0 {
 			inTransactions++
-			err = placeOrder(ctx, client, box, row)
+			err = placeOrder(ctx, client, d.orders, box, row)
 		} else {
 			err = box.Put(ctx, row)
 		}
@@ -56,13 +53,13 @@ func (d *demo) put(ctx context.Context) error {
 }
 
 // placeOrder writes the application's item and the row, both or neither.
-func placeOrder(ctx context.Context, client *dynamodb.Client, box *landfall.Outbox, row landfall.Row) error {
+func placeOrder(ctx context.Context, client *dynamodb.Client, orders string, box *landfall.Outbox, row landfall.Row) error {
 	item, err := box.Item(row)
 	if err != nil {
 		return err
 	}
 	order := types.TransactWriteItem{Put: &types.Put{
-		TableName: aws.String(ordersTable),
+		TableName: &orders,
 		Item: map[string]types.AttributeValue{
 			"order": &types.AttributeValueMemberS{Value: row.Destination + "/" + row.Key},
 			"state": &types.AttributeValueMemberS{Value: "placed"},
@@ -72,9 +69,9 @@ func placeOrder(ctx context.Context, client *dynamodb.Client, box *landfall.Outb
 	return err
 }
 
-func createOrders(ctx context.Context, client *dynamodb.Client) error {
+func createOrders(ctx context.Context, client *dynamodb.Client, orders string) error {
 	_, err := client.CreateTable(ctx, &dynamodb.CreateTableInput{
-		TableName: aws.String(ordersTable), BillingMode: types.BillingModePayPerRequest,
+		TableName: &orders, BillingMode: types.BillingModePayPerRequest,
 		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("order"), AttributeType: types.ScalarAttributeTypeS}},
 		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("order"), KeyType: types.KeyTypeHash}},
 	})

@@ -11,11 +11,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
 	"github.com/landfall-dev/landfall/internal/config"
 	"github.com/landfall-dev/landfall/internal/desk"
 	"github.com/landfall-dev/landfall/internal/outbox"
 	"github.com/landfall-dev/landfall/internal/outboxdb"
-	"github.com/landfall-dev/landfall/internal/schema"
 )
 
 // Options say what the demo does.
@@ -52,13 +53,15 @@ var destinations = []string{"charge", "mail", "partner"}
 // demo is one run of the demonstration.
 type demo struct {
 	Options
-	out     io.Writer
-	begun   time.Time
-	desk    *desk.Desk
-	store   *outboxdb.Store
-	remote  *remote
-	effects []effect
-	byName  map[string]outbox.ID
+	out   io.Writer
+	begun time.Time
+	// table and orders are of this run alone, so that an endpoint that outlives it can be used again.
+	table, orders string
+	desk          *desk.Desk
+	store         *outboxdb.Store
+	remote        *remote
+	effects       []effect
+	byName        map[string]outbox.ID
 
 	mu     sync.Mutex
 	killed []killed
@@ -82,6 +85,7 @@ type killed struct {
 // [Summary.Err].
 func Run(ctx context.Context, o Options) (_ *Summary, err error) {
 	d := &demo{Options: o, out: o.Output, begun: time.Now(), byName: map[string]outbox.ID{}}
+	d.table, d.orders = fmt.Sprintf("landfall-demo-%d", d.begun.UnixMilli()), fmt.Sprintf("demo-orders-%d", d.begun.UnixMilli())
 	if err := d.prepare(ctx); err != nil {
 		return nil, err
 	}
@@ -174,12 +178,12 @@ func (d *demo) start(ctx context.Context, main, partner string) error {
 		return err
 	}
 	d.desk, err = desk.Start(ctx, desk.Options{
-		Source: d.Source, Config: cfg, Folder: d.folder(), Endpoint: d.Endpoint, Output: log, KeepRequests: -1,
+		Source: d.Source, Config: cfg, Folder: d.folder(), Endpoint: d.Endpoint, Table: d.table, Output: log, KeepRequests: -1,
 	})
 	if err != nil {
 		return err
 	}
-	d.store = outboxdb.New(d.desk.DynamoDB("demo"), schema.OutboxTable)
+	d.store = outboxdb.New(d.desk.DynamoDB("demo"), d.table)
 	where := "a DynamoDB in this process"
 	if d.Endpoint != "" {
 		where = "a DynamoDB that was there"
@@ -190,10 +194,16 @@ func (d *demo) start(ctx context.Context, main, partner string) error {
 }
 
 // stop ends the functions, at once if they do not end by themselves.
-func (d *demo) stop() error {
+func (d *demo) stop() (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	return d.desk.Stop(ctx)
+	if d.Endpoint != "" {
+		for _, table := range []string{d.table, d.orders} {
+			_, failed := d.desk.DynamoDB("demo").DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &table})
+			err = errors.Join(err, failed)
+		}
+	}
+	return errors.Join(err, d.desk.Stop(ctx))
 }
 
 // kill ends the process that holds the row's claim, as a crash would, and notes what else it held.

@@ -17,7 +17,6 @@ import (
 	"github.com/landfall-dev/landfall/internal/desk"
 	"github.com/landfall-dev/landfall/internal/localaws/ledger"
 	"github.com/landfall-dev/landfall/internal/outbox"
-	"github.com/landfall-dev/landfall/internal/schema"
 )
 
 // Summary is build/run.json.
@@ -137,15 +136,15 @@ func (d *demo) count(c *Counts, row outbox.Row, effects int) {
 	}
 }
 
-// unexpected says how a row's end differs from what its script allows. A row may be unknown, too, if a
-// claim of it never reached the remote because the process was killed, or this machine was so slow
-// that the sender may have given up.
+// unexpected says how a row's end differs from what its script allows. Where the script was disturbed (its
+// sender was killed, or this machine was so slow that the sender may have given up) an answer of the
+// remote was not heard, and the row may have ended otherwise: only the remote's log judges it then.
 func (d *demo) unexpected(e effect, row outbox.Row) string {
 	d.remote.mu.Lock()
 	defer d.remote.mu.Unlock()
 	want := d.remote.plan[e.name()].end(deduplicating[e.Destination])
 	disturbed := d.remote.disturbed[e.name()] || row.AttemptCount > d.remote.requests[e.name()] || d.killedWith(row)
-	if row.Status == want || row.Status == outbox.OutcomeUnknown && disturbed {
+	if row.Status == want || disturbed {
 		return ""
 	}
 	return fmt.Sprintf("row %s is %s (%s), its script ends in %s", row.ID, row.Status, row.Code, want)
@@ -205,12 +204,12 @@ func (d *demo) cost() *Cost {
 	var c Cost
 	for _, request := range d.desk.Ledger.Entries() {
 		ours := request.Caller == application || request.Caller == desk.FunctionCaller("dispatch")
-		if !ours || !slices.ContainsFunc(request.Costs, func(c ledger.Cost) bool { return c.Table == schema.OutboxTable }) {
+		if !ours || !slices.ContainsFunc(request.Costs, func(c ledger.Cost) bool { return c.Table == d.table }) {
 			continue
 		}
 		c.Calls++
 		for _, cost := range request.Costs {
-			if cost.Table == schema.OutboxTable {
+			if cost.Table == d.table {
 				c.ReadUnits += cost.Read
 				c.WriteUnits += cost.Write
 			}

@@ -38,6 +38,8 @@ type Options struct {
 	Folder string
 	// Endpoint of an AWS that runs already, on this machine; "" for one in this process.
 	Endpoint string
+	// Table is the outbox table. Defaults to schema.OutboxTable.
+	Table string
 	// Port of the AWS in this process. Defaults to any that is free.
 	Port int
 	// KeepRequests is how many requests the ledger keeps beside its sums; negative: all of them.
@@ -58,6 +60,7 @@ type Desk struct {
 	// Ledger counts what requests cost; nil where the AWS is not in this process.
 	Ledger *ledger.Ledger
 
+	table  string
 	server *localaws.Server
 }
 
@@ -74,7 +77,7 @@ func Start(ctx context.Context, o Options) (*Desk, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Desk{Endpoint: o.Endpoint}
+	d := &Desk{Endpoint: o.Endpoint, table: cmp.Or(o.Table, schema.OutboxTable)}
 	if d.Endpoint == "" {
 		account := localaws.New(localaws.Options{KeepEntries: cmp.Or(o.KeepRequests, 1000)})
 		if d.server, err = localaws.Listen(fmt.Sprintf("127.0.0.1:%d", o.Port), account); err != nil {
@@ -90,7 +93,7 @@ func Start(ctx context.Context, o Options) (*Desk, error) {
 	d.Stack, err = devstack.Start(devstack.Config{Output: o.Output, Functions: []devstack.Function{{
 		Name: "dispatch", Path: binary, Timeout: timeout(o.Config),
 		Env: map[string]string{
-			schema.ConfigEnv: file, schema.OutboxTableEnv: schema.OutboxTable,
+			schema.ConfigEnv: file, schema.OutboxTableEnv: d.table,
 			"AWS_ENDPOINT_URL": d.Endpoint, "AWS_SDK_UA_APP_ID": FunctionCaller("dispatch"),
 		},
 	}}})
@@ -102,10 +105,10 @@ func Start(ctx context.Context, o Options) (*Desk, error) {
 
 // createTable makes the outbox table where there is none.
 func (d *Desk) createTable(ctx context.Context) error {
-	_, err := d.DynamoDB("desk").CreateTable(ctx, outboxdb.Table(schema.OutboxTable))
+	_, err := d.DynamoDB("desk").CreateTable(ctx, outboxdb.Table(d.table))
 	var exists *types.ResourceInUseException
 	if err != nil && !errors.As(err, &exists) {
-		return fmt.Errorf("create table %s: %w", schema.OutboxTable, err)
+		return fmt.Errorf("create table %s: %w", d.table, err)
 	}
 	return nil
 }
@@ -162,8 +165,9 @@ func (d *Desk) DynamoDB(caller string) *dynamodb.Client {
 func (d *Desk) Environment() []string {
 	return []string{
 		"AWS_ENDPOINT_URL=" + d.Endpoint, "AWS_REGION=" + devstack.DefaultRegion,
+		"AWS_DEFAULT_REGION=" + devstack.DefaultRegion, // for the AWS CLI and boto3
 		"AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local",
-		schema.OutboxTableEnv + "=" + schema.OutboxTable,
+		schema.OutboxTableEnv + "=" + d.table,
 	}
 }
 
