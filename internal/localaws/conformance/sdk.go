@@ -3,6 +3,7 @@
 package conformance
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -106,6 +107,11 @@ func Table(t testing.TB, c *dynamodb.Client, s Schema) string {
 	if _, err := c.CreateTable(t.Context(), in); err != nil {
 		t.Fatalf("create table: %v", err)
 	}
+	t.Cleanup(func() {
+		if _, err := c.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name}); err != nil {
+			t.Errorf("delete table: %v", err)
+		}
+	})
 	waiter := dynamodb.NewTableExistsWaiter(c, func(o *dynamodb.TableExistsWaiterOptions) { o.MinDelay = 20 * time.Millisecond })
 	if err := waiter.Wait(t.Context(), &dynamodb.DescribeTableInput{TableName: &name}, time.Minute); err != nil {
 		t.Fatalf("wait for table: %v", err)
