@@ -1,0 +1,124 @@
+package demo
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/landfall-dev/landfall/internal/outbox"
+)
+
+func TestScriptsEndAsTheProtocolSays(t *testing.T) {
+	t.Parallel()
+	const completed, failed, unknown = outbox.CompletedRow, outbox.FailedRow, outbox.OutcomeUnknown
+	for _, c := range []struct {
+		script         script
+		dedup, noDedup outbox.Status
+	}{
+		{nil, completed, completed},
+		{script{askToWait, refuse}, completed, completed},
+		{script{reject}, failed, failed},
+		{script{askToWait, reject}, failed, failed},
+		{script{unavailable}, completed, unknown},
+		{script{failAfterWork}, completed, unknown},
+		{script{stallBeforeWork}, completed, unknown},
+		{script{stallAfterWork}, completed, unknown},
+		{script{cutBeforeWork}, completed, unknown},
+		{script{cutAfterWork}, completed, unknown},
+		{script{killBeforeWork}, completed, unknown},
+		{script{killAfterWork}, completed, unknown},
+		{script{cutBeforeWork, reject}, unknown, unknown},
+		{script{refuse, cutAfterWork}, completed, unknown},
+	} {
+		if got := c.script.end(true); got != c.dedup {
+			t.Errorf("%v, deduplicating: %s, want %s", c.script, got, c.dedup)
+		}
+		if got := c.script.end(false); got != c.noDedup {
+			t.Errorf("%v, not deduplicating: %s, want %s", c.script, got, c.noDedup)
+		}
+	}
+}
+
+func TestNoPlanIsWithoutKills(t *testing.T) {
+	t.Parallel()
+	var rows []string
+	for _, destination := range destinations {
+		for i := range 20 {
+			rows = append(rows, rowName(destination, string(rune('a'+i))))
+		}
+	}
+	for seed := range uint64(200) {
+		p := newPlan(seed, rows)
+		if !reflect.DeepEqual(p, newPlan(seed, rows)) {
+			t.Fatalf("seed %d draws two plans", seed)
+		}
+		kills := map[string]int{}
+		for row, s := range p {
+			if len(s) > 0 && s[0].kills() {
+				destination, _, _ := strings.Cut(row, "/")
+				kills[destination+" "+s[0].String()]++
+			}
+		}
+		if len(kills) != 4 {
+			t.Fatalf("seed %d kills %v, want before and after the work, at charge and at mail", seed, kills)
+		}
+	}
+}
+
+// TestTheVerdictIsNotAlwaysGood breaks what the verdict is about, one thing at a time.
+func TestTheVerdictIsNotAlwaysGood(t *testing.T) {
+	t.Parallel()
+	lane := outbox.Lane{Kind: outbox.DueLane, Destination: "mail"}
+	good := func(c *Counts) { c.Retried, c.TakenOver, c.Killed = 1, 1, 1 }
+	for name, c := range map[string]struct {
+		row     outbox.Row
+		effects int
+		with    func(*Counts)
+		problem string
+	}{
+		"good":                       {outbox.Row{Status: outbox.CompletedRow}, 1, good, ""},
+		"unknown, it happened":       {outbox.Row{Status: outbox.OutcomeUnknown, Lane: lane}, 1, good, ""},
+		"unknown, it did not":        {outbox.Row{Status: outbox.OutcomeUnknown, Lane: lane}, 0, good, ""},
+		"failed":                     {outbox.Row{Status: outbox.FailedRow, Lane: lane}, 0, good, ""},
+		"twice":                      {outbox.Row{Status: outbox.CompletedRow}, 2, good, "duplicates: 1"},
+		"unknown, it happened twice": {outbox.Row{Status: outbox.OutcomeUnknown, Lane: lane}, 2, good, "duplicates: 1"},
+		"completed without effect":   {outbox.Row{Status: outbox.CompletedRow}, 0, good, "lost: 1"},
+		"unknown in no lane":         {outbox.Row{Status: outbox.OutcomeUnknown}, 0, good, "lost: 1"},
+		"failed with effect":         {outbox.Row{Status: outbox.FailedRow, Lane: lane}, 1, good, "failed with effect: 1"},
+		"open":                       {outbox.Row{Status: outbox.Pending, Lane: lane}, 0, good, "open: 1"},
+		"in flight":                  {outbox.Row{Status: outbox.Dispatching, Lane: lane}, 0, good, "open: 1"},
+		"nothing killed":             {outbox.Row{Status: outbox.CompletedRow}, 1, func(c *Counts) { good(c); c.Killed = 0 }, "killed: 0"},
+		"nothing retried":            {outbox.Row{Status: outbox.CompletedRow}, 1, func(c *Counts) { good(c); c.Retried = 0 }, "retried: 0"},
+		"nothing taken over":         {outbox.Row{Status: outbox.CompletedRow}, 1, func(c *Counts) { good(c); c.TakenOver = 0 }, "taken over: 0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var s Summary
+			(&demo{}).count(&s.Outbox, c.row, c.effects)
+			c.with(&s.Outbox)
+			s.judge()
+			if got := strings.Join(s.problems, "; "); got != c.problem {
+				t.Errorf("problems: %q, want %q", got, c.problem)
+			}
+		})
+	}
+}
+
+func TestAnEndThatTheScriptDoesNotAllowIsAProblem(t *testing.T) {
+	t.Parallel()
+	e := effect{ID: outbox.ID{Destination: "mail", Key: "k"}}
+	d := &demo{remote: newRemote(plan{"mail/k": {reject}}, nil)}
+	d.remote.requests["mail/k"] = 1
+	row := outbox.Row{ID: e.ID, Status: outbox.FailedRow, AttemptCount: 1}
+	if problem := d.unexpected(e, row); problem != "" {
+		t.Errorf("as scripted: %s", problem)
+	}
+	row.Status = outbox.OutcomeUnknown
+	if problem := d.unexpected(e, row); problem == "" || strings.Contains(problem, "mail/k") {
+		t.Errorf("a rejected row that is unknown: %q, want a problem that does not tell the key", problem)
+	}
+	row.AttemptCount = 2 // one claim never reached the remote: its sender is dead
+	if problem := d.unexpected(e, row); problem != "" {
+		t.Errorf("disturbed: %s", problem)
+	}
+}
