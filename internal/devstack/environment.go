@@ -175,15 +175,14 @@ func (e *environment) deliver(inv *invocation) bool {
 	}
 }
 
-// finish returns what becomes of a delivered invocation, and whether the process is free for the
-// next one; if not, it is gone. An answer that was given stands, whatever the process does after it.
-func (e *environment) finish(inv *invocation) (result Result, free bool) {
+// finish returns what becomes of a delivered invocation, once the process is free for the next one, or
+// gone. An answer that was given stands, whatever the process does after it.
+func (e *environment) finish(inv *invocation) Result {
 	timer := time.NewTimer(time.Until(inv.deadline))
 	defer timer.Stop()
 	expired := false
 	select {
 	case <-inv.done:
-		free = true
 	case <-e.exited:
 	case <-timer.C:
 		expired = true
@@ -193,11 +192,11 @@ func (e *environment) finish(inv *invocation) (result Result, free bool) {
 	result, answered := e.api.answerOf(inv)
 	switch {
 	case answered:
-		return result, free
+		return result
 	case expired:
-		return e.report(inv.id, "Sandbox.Timedout", fmt.Sprintf("Task timed out after %.2f seconds", e.pool.Timeout.Seconds())), false
+		return e.report(inv.id, "Sandbox.Timedout", fmt.Sprintf("Task timed out after %.2f seconds", e.pool.Timeout.Seconds()))
 	default:
-		return e.exitFault(inv.id), false
+		return e.exitFault(inv.id)
 	}
 }
 

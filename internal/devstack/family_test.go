@@ -59,6 +59,21 @@ func TestForkedChildDoesNotOutliveItsFunction(t *testing.T) {
 	}
 }
 
+func TestChildThatRunsAwayDoesNotHoldUpTheEnd(t *testing.T) {
+	t.Parallel()
+	b := setup(t, Function{})
+	addr, accept := listenForChild(t)
+	b.ask(event{Do: "fork-away", Addr: addr})
+	conn := accept() // it holds the log open, too
+	b.Stop(context.Background())
+	if err := conn.SetReadDeadline(time.Now().Add(time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Read(make([]byte, 1)); !os.IsTimeout(err) {
+		t.Errorf("the child did not run away, so this shows nothing: %v", err)
+	}
+}
+
 // beParent is another program that runs a stack, for a test that kills it: it keeps one function
 // busy with holding a connection to addr.
 func beParent(addr string) {

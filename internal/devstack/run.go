@@ -20,12 +20,12 @@ func (s *Stack) run(p *pool, inv *invocation) (Result, error) {
 		}
 		s.track(inv.id, env)
 		if env.deliver(inv) {
-			result, free := env.finish(inv)
-			s.settle(inv.id, env, free)
+			result := env.finish(inv)
+			s.settle(inv.id, env)
 			return result, nil
 		}
-		s.settle(inv.id, env, false)
-		if !warm {
+		s.settle(inv.id, env)
+		if !warm { // every process would
 			return env.exitFault(inv.id), nil
 		}
 	}
@@ -68,13 +68,12 @@ func (s *Stack) track(requestID string, env *environment) {
 	s.running[requestID] = env
 }
 
-func (s *Stack) settle(requestID string, env *environment, free bool) {
+// settle notes the end of an invocation. Its process, if it is still there, is free for the next one.
+func (s *Stack) settle(requestID string, env *environment) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.running, requestID)
-	if free {
-		env.pool.release(env)
-	}
+	env.pool.release(env)
 }
 
 // Running is an invocation under way.

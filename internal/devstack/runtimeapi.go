@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log"
 	"net"
 	"net/http"
 	"strconv"
@@ -30,10 +29,6 @@ type runtimeAPI struct {
 	current *invocation // handed out, and the process has not come back for the next one
 }
 
-// maxHeader leaves room for the X-Ray error cause, a header of up to 1 MiB that the Go runtime
-// client sends along with every error.
-const maxHeader = 2 << 20
-
 func newRuntimeAPI() (*runtimeAPI, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -52,9 +47,7 @@ func newRuntimeAPI() (*runtimeAPI, error) {
 	mux.HandleFunc("POST /2018-06-01/runtime/init/error", a.serveInitError)
 	a.server = &http.Server{
 		Handler:           mux,
-		MaxHeaderBytes:    maxHeader,
 		ReadHeaderTimeout: 10 * time.Second,
-		ErrorLog:          log.New(io.Discard, "", 0), // a killed process cuts its connections; that is no news
 	}
 	go a.server.Serve(listener) // ends with close
 	return a, nil

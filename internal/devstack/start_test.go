@@ -43,6 +43,19 @@ func TestFailedStartIsNotHidden(t *testing.T) {
 	}
 }
 
+func TestProcessThatStopsListeningIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	b := setup(t, Function{Env: map[string]string{"INIT": "poll-and-hang"}, Timeout: 500 * time.Millisecond})
+	b.pools["fn"].initLimit = 500 * time.Millisecond
+	// It depends on the moment whether the event still goes out, but not that the end is an error.
+	if result := b.invoke(event{}); result.ErrorType() != "Sandbox.Timedout" && result.ErrorType() != "Runtime.ExitError" {
+		t.Errorf("got %s", result.Payload)
+	}
+	if b.count() != 0 {
+		t.Error("the process is kept")
+	}
+}
+
 func TestProcessThatDiesBeforeTheEventIsNotStartedForEver(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Function{Env: map[string]string{"INIT": "poll-and-exit"}})

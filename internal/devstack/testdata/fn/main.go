@@ -59,6 +59,13 @@ func main() {
 			fmt.Fprint(conn, "GET /2018-06-01/runtime/invocation/next HTTP/1.1\r\nHost: runtime\r\n\r\n")
 		}
 		os.Exit(4)
+	case "poll-and-hang":
+		conn, err := net.Dial("tcp", os.Getenv("AWS_LAMBDA_RUNTIME_API"))
+		if err == nil {
+			fmt.Fprint(conn, "GET /2018-06-01/runtime/invocation/next HTTP/1.1\r\nHost: runtime\r\n\r\n")
+			conn.Close()
+		}
+		hang()
 	}
 	lambda.Start(handle)
 }
@@ -89,9 +96,10 @@ func handle(ctx context.Context, e event) (any, error) {
 		fmt.Fprintln(os.Stderr, "after it")
 		fmt.Print("no newline at the end")
 		return nil, nil
-	case "fork":
+	case "fork", "fork-away":
 		cmd := exec.Command(os.Args[0], e.Addr)
-		cmd.Stdout = os.Stdout // holds the log open
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: e.Do == "fork-away"} // leaves the process group
+		cmd.Stdout = os.Stdout                                              // holds the log open
 		if err := cmd.Start(); err != nil {
 			return nil, err
 		}
@@ -132,12 +140,13 @@ func hang() {
 	}
 }
 
-// child holds a connection for as long as it lives.
+// child holds a connection for as long as it lives, and lives until the other end lets go of it.
 func child(addr string) {
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
 		os.Exit(1)
 	}
 	fmt.Fprintln(conn, os.Getpid())
-	hang()
+	io.Copy(io.Discard, conn)
+	os.Exit(0)
 }
