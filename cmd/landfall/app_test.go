@@ -114,6 +114,22 @@ func TestExitCodesAreNotMixedUp(t *testing.T) {
 	}
 }
 
+// The demonstration writes to whatever answers at the endpoint, so it must not be one that only looks local.
+func TestDemoTouchesNoEndpointElsewhere(t *testing.T) {
+	t.Parallel()
+	for _, endpoint := range []string{
+		"https://dynamodb.eu-central-1.amazonaws.com", "http://127.0.0.1.example.com", "http://127.0.0.1@example.com",
+		"http://localhost@example.com:80", "http://localhost.example.com", "http://example.com/127.0.0.1",
+		"http://example.com#@127.0.0.1", "http://[::ffff:10.0.0.1]", "http://0.0.0.0:4566", "http://[::]:4566",
+		"http://10.0.0.1", "http://2130706433", "http://127.1", "http://0x7f000001", "http://127.0.0.1\\@example.com",
+		"//127.0.0.1", "127.0.0.1:4566", "localhost", "ftp://127.0.0.1", "http:127.0.0.1", "http://",
+	} {
+		if got := execute(t, "", "demo", "--endpoint-url", endpoint); got.code != exitUsage || got.stdout != "" || !strings.Contains(got.stderr, "endpoint") {
+			t.Errorf("%s: %+v, want exit code 2", endpoint, got)
+		}
+	}
+}
+
 func TestValidateHidesNothingThatMatters(t *testing.T) {
 	t.Parallel()
 	path := write(t, "landfall.yaml", goodConfig+"  slow: {http: http://localhost:80, deduplicates: 5m}\n")

@@ -137,7 +137,9 @@ func TestListLeavesOutNoLane(t *testing.T) {
 		out := b.must("", "enqueue", "charge", "--key", key, "--data", "x")
 		want[strings.TrimSuffix(out, " is stored\n")] = true
 	}
-	b.must("", "enqueue", "mail", "--key", "m", "--data", "x")
+	for _, key := range []string{"m", "n"} {
+		b.must("", "enqueue", "mail", "--key", key, "--data", "x")
+	}
 
 	var views []rowView
 	if err := json.Unmarshal([]byte(b.must("", "rows", "list", "charge", "--output", "json")), &views); err != nil {
@@ -152,8 +154,8 @@ func TestListLeavesOutNoLane(t *testing.T) {
 	if len(want) > 0 {
 		t.Errorf("not listed: %v", want)
 	}
-	if got := b.must("", "rows", "list"); strings.Count(got, "\n") != 1+7 || !strings.HasPrefix(got, "ROW ") {
-		t.Errorf("table:\n%s\nwant 7 rows", got)
+	if got := b.must("", "rows", "list"); strings.Count(got, "\n") != 1+8 || !strings.HasPrefix(got, "ROW ") {
+		t.Errorf("table:\n%s\nwant 8 rows", got)
 	}
 	if got := b.must("", "rows", "list", "--lane", "failed"); strings.Count(got, "\n") != 1 {
 		t.Errorf("failed rows:\n%s\nwant none", got)
