@@ -1,0 +1,317 @@
+package lookup_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/landfall-dev/landfall/internal/egress"
+	"github.com/landfall-dev/landfall/internal/egress/egresstest"
+	"github.com/landfall-dev/landfall/internal/lookup"
+	"github.com/landfall-dev/landfall/internal/lookup/lookuptest"
+	"github.com/landfall-dev/landfall/internal/outbox"
+)
+
+// TestMain cuts the tests off from every name server.
+func TestMain(m *testing.M) {
+	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		return nil, io.ErrUnexpectedEOF
+	}}
+	os.Exit(m.Run())
+}
+
+// byStatus are rules as a configuration would have them.
+var byStatus = []lookup.Rule{
+	{Status: 200, Pointer: "/status", Equals: "succeeded", Then: outbox.TookEffect},
+	{Status: 200, Pointer: "/status", Equals: "failed", Then: outbox.HadNoEffect},
+	{Status: 404, Then: outbox.NeverArrived},
+}
+
+func newHTTP(t testing.TB, o lookup.HTTPOptions) *lookup.HTTP {
+	t.Helper()
+	o.AllowPrivate = true
+	if o.Rules == nil {
+		o.Rules = byStatus
+	}
+	l, err := lookup.NewHTTP(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func row() outbox.Row {
+	return outbox.Row{ID: outbox.ID{Destination: "charge", Key: "order-42"}, Status: outbox.OutcomeUnknown}
+}
+
+func answer(status int, body string) string {
+	return fmt.Sprintf("HTTP/1.1 %d Status\r\nContent-Length: %d\r\n\r\n%s", status, len(body), body)
+}
+
+// says answers one request, and closes.
+func says(answer string) func(*egresstest.Conn) {
+	return func(c *egresstest.Conn) { c.Read(); c.Say(answer) }
+}
+
+func TestHTTPPassesTheSuite(t *testing.T) {
+	t.Parallel()
+	answers := map[lookuptest.Behaviour]string{
+		lookuptest.Failed:   answer(200, `{"status": "failed"}`),
+		lookuptest.NotFound: answer(404, "no such thing"),
+		lookuptest.Open:     answer(200, `{"status": "processing"}`),
+		lookuptest.Breaks:   answer(500, `{"status": "succeeded"}`),
+		lookuptest.Babbles:  answer(200, `<status>succeeded</status>`),
+		lookuptest.Floods:   answer(200, `{"status": "succeeded", "more": "`+strings.Repeat("x", egress.MaxBody)+`"}`),
+	}
+	lookuptest.Run(t, "http", func(t *testing.T, b lookuptest.Behaviour) lookuptest.Remote {
+		var mu sync.Mutex
+		var asked []string
+		received := make(chan struct{}, 100)
+		remote := egresstest.Serve(t, func(c *egresstest.Conn) {
+			req := c.ReadHead()
+			if req == nil {
+				return
+			}
+			key := strings.TrimPrefix(req.URL.Path, "/by-key/")
+			mu.Lock()
+			asked = append(asked, key)
+			mu.Unlock()
+			received <- struct{}{}
+			switch b {
+			case lookuptest.Cuts:
+			case lookuptest.Stalls:
+				c.Drain()
+			case lookuptest.Completed:
+				body, _ := json.Marshal(map[string]string{"status": "succeeded", "id": "ref of " + key})
+				c.Say(answer(200, string(body)))
+			default:
+				c.Say(answers[b])
+			}
+		})
+		if b == lookuptest.Absent {
+			remote.Close(t)
+		}
+		return lookuptest.Remote{
+			Lookup:   newHTTP(t, lookup.HTTPOptions{URL: remote.URL + "/by-key/{idempotency_key}", RefPointer: "/id"}),
+			Received: received,
+			Asked: func() []string {
+				if b != lookuptest.Absent {
+					remote.Close(t)
+				}
+				return asked
+			},
+		}
+	})
+}
+
+// TestNoAnswerIsBelievedBeyondItsRules is the table of strange answers.
+func TestNoAnswerIsBelievedBeyondItsRules(t *testing.T) {
+	t.Parallel()
+	// wide has rules that a careless reader would fall through to.
+	wide := append(byStatus[:3:3],
+		lookup.Rule{Status: 200, Pointer: "/count", Equals: "0", Then: outbox.NeverArrived},
+		lookup.Rule{Status: 200, Pointer: "/items/0/ok", Equals: "true", Then: outbox.TookEffect},
+		lookup.Rule{Status: 202, Then: outbox.Undecided},
+		lookup.Rule{Status: 200, Then: outbox.NeverArrived},
+		lookup.Rule{Status: 301, Then: outbox.TookEffect},
+	)
+	deep := strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)
+	for _, c := range []struct {
+		name   string
+		script func(*egresstest.Conn)
+		want   outbox.AnswerKind
+		code   string // below landfall.lookup.http.
+	}{
+		{"it succeeded", says(answer(200, `{"status": "succeeded"}`)), outbox.TookEffect, ""},
+		{"it failed", says(answer(200, `{"status": "failed"}`)), outbox.HadNoEffect, ""},
+		{"the first rule that matches", says(answer(200, `{"status": "failed", "count": 0}`)), outbox.HadNoEffect, ""},
+		{"a number", says(answer(200, `{"count": 0}`)), outbox.NeverArrived, ""},
+		{"a truth value in a list", says(answer(200, `{"count": 1, "items": [{"ok": true}]}`)), outbox.TookEffect, ""},
+		{"a shorter list", says(answer(200, `{"count": 1, "items": []}`)), outbox.NeverArrived, ""},
+		{"nothing of it", says(answer(200, `{}`)), outbox.NeverArrived, ""},
+		{"null", says(answer(200, `{"status": null}`)), outbox.NeverArrived, ""},
+		{"another spelling", says(answer(200, `{"status": "Succeeded"}`)), outbox.NeverArrived, ""},
+		{"a name in another spelling", says(answer(200, `{"STATUS": "failed"}`)), outbox.NeverArrived, ""},
+		{"a status without a rule", says(answer(410, ``)), outbox.Undecided, "status_410"},
+		{"a status of trouble", says(answer(503, `{"status": "failed"}`)), outbox.Undecided, "status_503"},
+		{"a rule that decides nothing", says(answer(202, ``)), outbox.Undecided, "unresolved"},
+		{"a redirect is not followed", says("HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n"), outbox.Undecided, "status_302"},
+		{"a redirect with a rule", says("HTTP/1.1 301 Moved\r\nLocation: /charges/1\r\nContent-Length: 0\r\n\r\n"), outbox.TookEffect, ""},
+		{"an interim answer", says("HTTP/1.1 103 Early\r\n\r\n" + answer(404, "")), outbox.NeverArrived, ""},
+		{"a body that was cut, which no rule is about", says("HTTP/1.1 404 Not\r\nContent-Length: 100\r\n\r\nx"), outbox.NeverArrived, ""},
+
+		{"a body that was cut", says("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"status\": \"failed\""), outbox.Undecided, "body_incomplete"},
+		{"a body that is too long", says(answer(200, strings.Repeat(" ", egress.MaxBody+1))), outbox.Undecided, "body_incomplete"},
+		{"no body", says(answer(200, "")), outbox.Undecided, "body_invalid"},
+		{"no JSON", says(answer(200, "<html>")), outbox.Undecided, "body_invalid"},
+		{"half of it", says(answer(200, `{"status": "failed"`)), outbox.Undecided, "body_invalid"},
+		{"two documents", says(answer(200, `{"status": "failed"} {"status": "succeeded"}`)), outbox.Undecided, "body_invalid"},
+		{"no UTF-8", says(answer(200, "{\"status\": \"failed\", \"x\": \"\xff\"}")), outbox.Undecided, "body_invalid"},
+		{"a byte order mark", says(answer(200, "\ufeff{}")), outbox.Undecided, "body_invalid"},
+		{"compressed unasked", says(answer(200, "\x1f\x8b\x08\x00")), outbox.Undecided, "body_invalid"},
+		{"nested without end", says(answer(200, deep)), outbox.Undecided, "body_invalid"},
+		{"a name twice", says(answer(200, `{"status": "failed", "status": "succeeded"}`)), outbox.Undecided, "body_ambiguous"},
+		{"a name twice, escaped", says(answer(200, `{"status": "failed", "st\u0061tus": "succeeded"}`)), outbox.Undecided, "body_ambiguous"},
+		{"a name twice, further down", says(answer(200, `{"status": "x", "a": [{"b": 1, "b": 2}]}`)), outbox.Undecided, "body_ambiguous"},
+		{"an object for a text", says(answer(200, `{"status": {"is": "failed"}}`)), outbox.Undecided, "value_invalid"},
+		{"a list for a text", says(answer(200, `{"status": ["failed"]}`)), outbox.Undecided, "value_invalid"},
+		{"a list for an object", says(answer(200, `["failed"]`)), outbox.Undecided, "value_invalid"},
+		{"a text for an object", says(answer(200, `"internal error"`)), outbox.Undecided, "value_invalid"},
+		{"a text for a list", says(answer(200, `{"items": "none"}`)), outbox.Undecided, "value_invalid"},
+
+		{"nothing", says(""), outbox.Undecided, "cut"},
+		{"half a head", says("HTTP/1.1 404 Not Found\r\n"), outbox.Undecided, "cut"},
+		{"an endless head", says("HTTP/1.1 404 Not Found\r\n" + strings.Repeat("X: y\r\n", egress.MaxHead)), outbox.Undecided, "bad_answer"},
+		{"another protocol", says("SSH-2.0-OpenSSH_9.6\r\n"), outbox.Undecided, "bad_answer"},
+		{"a stall", (*egresstest.Conn).Drain, outbox.Undecided, "no_answer"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			remote := egresstest.Serve(t, c.script)
+			ctx, cancel := t.Context(), context.CancelFunc(func() {})
+			if c.code == "no_answer" {
+				ctx, cancel = context.WithTimeout(ctx, 300*time.Millisecond)
+			}
+			defer cancel()
+			a := newHTTP(t, lookup.HTTPOptions{URL: remote.URL + "/by-key/{idempotency_key}", Rules: wide}).Look(ctx, row())
+			want := outbox.Answer{Kind: c.want}
+			if c.code != "" {
+				want.Code = "landfall.lookup.http." + c.code
+			}
+			if a != want {
+				t.Errorf("%+v (%s), want %+v", a, a.Kind, want)
+			}
+			remote.Close(t)
+			if remote.Requests() != 1 {
+				t.Errorf("%d requests, want 1", remote.Requests())
+			}
+		})
+	}
+}
+
+func TestWhatIsFilledInNeverLeadsElsewhere(t *testing.T) {
+	t.Parallel()
+	const byKey, byRef = "http://remote.test/by-key/{idempotency_key}", "http://remote.test/x?ref={remote_ref}&k={idempotency_key}"
+	for _, c := range []struct{ template, key, ref, want, code string }{
+		{byKey, "order-42", "", "/by-key/order-42", ""},
+		{byKey, "a b/c?d=e&f#g%h+é", "", "/by-key/a%20b%2Fc%3Fd%3De%26f%23g%25h%2B%C3%A9", ""},
+		{byKey, "{remote_ref}", "ref", "/by-key/%7Bremote_ref%7D", ""},
+		{byKey, "...", "", "/by-key/...", ""},
+		{byKey, "..", "", "", lookup.CodePathUnsafe},
+		{byKey, ".", "", "", lookup.CodePathUnsafe},
+		{byKey, "x/../y", "", "", lookup.CodePathUnsafe},
+		{byKey, `..\y`, "", "", lookup.CodePathUnsafe},
+		{"http://remote.test/by-key/.{idempotency_key}", ".", "", "", lookup.CodePathUnsafe},
+		{"http://remote.test/by-key/{idempotency_key}.json", "..", "", "/by-key/...json", ""},
+		{byRef, "..", "a&b=../", "/x?ref=a%26b%3D..%2F&k=..", ""},
+		{byRef, "k", "", "", lookup.CodeRefMissing},
+		{byRef, "k", "\r\nHost: x", "/x?ref=%0D%0AHost%3A%20x&k=k", ""},
+	} {
+		template, err := lookup.ParseTemplate(c.template)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u, code := template.Fill(outbox.Row{ID: outbox.ID{Destination: "d", Key: c.key}, RemoteRef: c.ref})
+		if code != c.code {
+			t.Errorf("%q, %q in %s: code %q, want %q", c.key, c.ref, c.template, code, c.code)
+		} else if code == "" && (u.RequestURI() != c.want || u.Host != "remote.test") {
+			t.Errorf("%q, %q in %s: asks %s for %s, want %s", c.key, c.ref, c.template, u.Host, u.RequestURI(), c.want)
+		}
+	}
+}
+
+func TestRequest(t *testing.T) {
+	t.Parallel()
+	const trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	var got *http.Request
+	remote := egresstest.Serve(t, func(c *egresstest.Conn) {
+		got = c.ReadHead()
+		c.Say(answer(200, `{"id": "`+strings.Repeat("x", lookup.MaxRefBytes+1)+`"}`))
+	})
+	r := row()
+	r.Key, r.Trace, r.Payload, r.Headers = "a/b", trace, []byte("secret"), map[string]string{"X-Row": "secret"}
+	a := newHTTP(t, lookup.HTTPOptions{
+		URL: remote.URL + "/{idempotency_key}", Method: "POST", Headers: map[string]string{"authorization": "Bearer x"},
+		RefPointer: "/id", Rules: []lookup.Rule{{Status: 200, Then: outbox.TookEffect}},
+	}).Look(t.Context(), r)
+	remote.Close(t)
+	if a != (outbox.Answer{Kind: outbox.TookEffect}) {
+		t.Errorf("%+v, want completed without half a reference", a)
+	}
+	if got.Method != "POST" || got.RequestURI != "/a%2Fb" || got.ContentLength != 0 {
+		t.Errorf("%s %s with %d bytes", got.Method, got.RequestURI, got.ContentLength)
+	}
+	for name, want := range map[string]string{
+		"Authorization": "Bearer x", "Accept": "application/json", "Traceparent": trace, "X-Row": "", "Idempotency-Key": "",
+	} {
+		if v := got.Header.Get(name); v != want {
+			t.Errorf("%s: %q, want %q", name, v, want)
+		}
+	}
+	if !strings.HasPrefix(got.UserAgent(), "Landfall ") {
+		t.Errorf("user agent %q", got.UserAgent())
+	}
+}
+
+func TestReferenceFromAHeader(t *testing.T) {
+	t.Parallel()
+	remote := egresstest.Serve(t, says("HTTP/1.1 200 OK\r\nX-Charge: ch_1\r\nContent-Length: 0\r\n\r\n"))
+	for method, want := range map[string]string{"GET": "ch_1", "HEAD": "ch_1"} {
+		a := newHTTP(t, lookup.HTTPOptions{
+			URL: remote.URL + "/{idempotency_key}", Method: method, RefHeader: "X-Charge", Rules: []lookup.Rule{{Status: 200, Then: outbox.TookEffect}},
+		}).Look(t.Context(), row())
+		if a.Kind != outbox.TookEffect || a.Ref != want {
+			t.Errorf("%s: %+v", method, a)
+		}
+	}
+}
+
+func TestNoLookupIsMadeThatCannotDecideOrLeaks(t *testing.T) {
+	t.Parallel()
+	const good = "https://remote.test/{idempotency_key}"
+	rules := func(r ...lookup.Rule) []lookup.Rule { return r }
+	for name, o := range map[string]lookup.HTTPOptions{
+		"no URL":                       {Rules: byStatus},
+		"no rules":                     {URL: good},
+		"no placeholder":               {URL: "https://remote.test/secret", Rules: byStatus},
+		"an unknown placeholder":       {URL: "https://remote.test/{idempotency_key}/{secret}", Rules: byStatus},
+		"half a placeholder":           {URL: good + "/{secret", Rules: byStatus},
+		"a closing brace":              {URL: good + "/secret}", Rules: byStatus},
+		"a placeholder as host":        {URL: "https://{idempotency_key}/secret", Rules: byStatus},
+		"a placeholder as host, loud":  {URL: "HTTPS://{idempotency_key}.test/secret", Rules: byStatus},
+		"a placeholder as port":        {URL: "https://remote.test:{remote_ref}/secret", Rules: byStatus},
+		"a placeholder as query alone": {URL: "https://remote.test{remote_ref}?secret", Rules: byStatus},
+		"a password":                   {URL: "https://user:secret@remote.test/{remote_ref}", Rules: byStatus},
+		"a fragment":                   {URL: good + "#secret", Rules: byStatus},
+		"another scheme":               {URL: "ftp://secret/{idempotency_key}", Rules: byStatus},
+		"dots":                         {URL: "https://remote.test/secret/../{idempotency_key}", Rules: byStatus},
+		"another method":               {URL: good, Method: "DELETE", Rules: byStatus},
+		"no status":                    {URL: good, Rules: rules(lookup.Rule{Then: outbox.NeverArrived})},
+		"an interim status":            {URL: good, Rules: rules(lookup.Rule{Status: 100, Then: outbox.NeverArrived})},
+		"a pointer without value":      {URL: good, Rules: rules(lookup.Rule{Status: 200, Pointer: "/x"})},
+		"a value without pointer":      {URL: good, Rules: rules(lookup.Rule{Status: 200, Equals: "x"})},
+		"a pointer that is none":       {URL: good, Rules: rules(lookup.Rule{Status: 200, Pointer: "x", Equals: "x"})},
+		"a body of HEAD":               {URL: good, Method: "HEAD", Rules: byStatus},
+		"an answer that is none":       {URL: good, Rules: rules(lookup.Rule{Status: 200, Then: 9})},
+		"two references":               {URL: good, Rules: byStatus, RefHeader: "X", RefPointer: "/x"},
+		"a reference that is none":     {URL: good, Rules: byStatus, RefPointer: "x"},
+		"a header in disguise":         {URL: good, Rules: byStatus, Headers: map[string]string{"X": "a\r\nsecret: b"}},
+		"a header without name":        {URL: good, Rules: byStatus, Headers: map[string]string{"": "secret"}},
+	} {
+		_, err := lookup.NewHTTP(o)
+		switch {
+		case err == nil:
+			t.Errorf("%s: no error", name)
+		case strings.Contains(err.Error(), "secret"):
+			t.Errorf("%s: the error repeats it: %v", name, err)
+		}
+	}
+}

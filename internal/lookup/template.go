@@ -1,0 +1,90 @@
+package lookup
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/landfall-dev/landfall/internal/outbox"
+)
+
+// The placeholders of a [Template].
+const (
+	KeyPlaceholder = "{idempotency_key}"
+	RefPlaceholder = "{remote_ref}"
+)
+
+// Template is the URL of a lookup, with places for what tells one row from another.
+type Template string
+
+var braces = regexp.MustCompile(`\{[^{}]*\}?|\}`)
+
+// ParseTemplate checks a template: an absolute http or https URL without user, password and fragment, with one or more
+// placeholders in its path or query and no other braces. Errors do not repeat it: it may hold credentials.
+func ParseTemplate(text string) (Template, error) {
+	found := braces.FindAllString(text, -1)
+	for _, name := range found {
+		if name != KeyPlaceholder && name != RefPlaceholder {
+			return "", fmt.Errorf("no such placeholder: allowed are %s and %s", KeyPlaceholder, RefPlaceholder)
+		}
+	}
+	if len(found) == 0 {
+		return "", fmt.Errorf("without %s or %s it asks the same for every row", KeyPlaceholder, RefPlaceholder)
+	}
+	filled, err := url.Parse(braces.ReplaceAllString(text, "1"))
+	if err != nil || filled.Scheme != "http" && filled.Scheme != "https" || filled.Hostname() == "" || filled.User != nil {
+		return "", errors.New("want https://host/path, without user and password")
+	}
+	if filled.Fragment != "" || strings.Contains(text, "#") {
+		return "", errors.New("a fragment (#...) is never sent")
+	}
+	if other, err := url.Parse(braces.ReplaceAllString(text, "2")); err != nil || other.Host != filled.Host {
+		return "", errors.New("a placeholder must not choose the host: it belongs into the path or the query")
+	}
+	if climbs(filled) {
+		return "", errors.New(`"." and ".." in the path: write the path that is meant`)
+	}
+	return Template(text), nil
+}
+
+// Fill is the URL for a row, or the code of why there is none. Everything but letters, digits and -._~ is
+// percent-encoded, so that what is filled in stays one part of the path or the query.
+func (t Template) Fill(row outbox.Row) (*url.URL, string) {
+	if row.RemoteRef == "" && strings.Contains(string(t), RefPlaceholder) {
+		return nil, CodeRefMissing
+	}
+	filled := strings.NewReplacer(KeyPlaceholder, escape(row.Key), RefPlaceholder, escape(row.RemoteRef)).Replace(string(t))
+	u, err := url.Parse(filled)
+	if err != nil || climbs(u) {
+		return nil, CodePathUnsafe
+	}
+	return u, ""
+}
+
+// climbs reports whether a path has a part that servers take for a step within it, even if they decode first: then
+// they would answer about something else.
+func climbs(u *url.URL) bool {
+	for part := range strings.FieldsFuncSeq(u.Path, func(r rune) bool { return r == '/' || r == '\\' }) {
+		if part == "." || part == ".." {
+			return true
+		}
+	}
+	return false
+}
+
+// escape percent-encodes all but the unreserved characters (RFC 3986, section 2.3).
+func escape(text string) string {
+	const hex = "0123456789ABCDEF"
+	var b strings.Builder
+	for _, c := range []byte(text) {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.IndexByte("-._~", c) >= 0:
+			b.WriteByte(c)
+		default:
+			b.Write([]byte{'%', hex[c>>4], hex[c&15]})
+		}
+	}
+	return b.String()
+}
