@@ -52,7 +52,7 @@ func TestPrimaryKeysRoundTrip(t *testing.T) {
 	for pk, valid := range map[string]bool{
 		"charge#order-42": true, "a#b#c": true, "a##": true, "charge#é": true, "a#" + strings.Repeat("k", 512): true,
 		strings.Repeat("d", 63) + "#k": true,
-		"":                              false, "#": false, "#k": false, "k": false, "a#": false, "A#k": false, "-a#k": false, "a b#k": false,
+		"":                             false, "#": false, "#k": false, "k": false, "a#": false, "A#k": false, "-a#k": false, "a b#k": false,
 		"a#\x00": false, "a#\u0085": false, "a#\xff": false, "a#" + strings.Repeat("k", 513): false,
 		strings.Repeat("d", 64) + "#k": false,
 	} {
