@@ -132,20 +132,20 @@ func TestDemoTouchesNoEndpointElsewhere(t *testing.T) {
 
 func TestValidateHidesNothingThatMatters(t *testing.T) {
 	t.Parallel()
-	path := write(t, "landfall.yaml", goodConfig+"  slow: {http: http://localhost:80, deduplicates: 5m}\n")
+	path := write(t, "landfall.yaml", goodConfig+"  slow: {http: http://localhost:80, deduplicates: 5m, lookup: {http: \"http://localhost/{idempotency_key}\", rules: [{status: 404, then: not_found}]}}\n")
 	got := execute(t, "", "validate", path)
 	want := path + ` is valid. At most 16 sends at once, lanes swept by 1 in parallel.
 
-DESTINATION  KIND  TARGET                           DEDUPLICATES  ATTEMPTS  CLAIMED UP TO  LATE ARRIVAL  LANES  KEPT
-charge       http  https://api.example.com/charges  24h           5         40s            10m           2      7d
-mail         http  https://mail.example.com         never         5         2m10s          10m           1      7d
-old          http  (retired)                        never         5         40s            10m           1      7d
-slow         http  http://localhost:80              5m            5         40s            10m           1      7d
+DESTINATION  KIND  TARGET                           DEDUPLICATES  ATTEMPTS  CLAIMED UP TO  LATE ARRIVAL  LOOKUP  LANES  KEPT
+charge       http  https://api.example.com/charges  24h           5         40s            10m           -       2      7d
+mail         http  https://mail.example.com         never         5         2m10s          10m           -       1      7d
+old          http  (retired)                        never         5         40s            10m           -       1      7d
+slow         http  http://localhost:80              5m            5         40s            10m           http    1      7d
 `
 	if got.stdout != want {
 		t.Errorf("stdout:\n%s\nwant:\n%s", got.stdout, want)
 	}
-	for _, warning := range []string{"has the effect of never", "set allow_private"} {
+	for _, warning := range []string{"has the effect of never", "every send will be refused", "every lookup will be refused"} {
 		if !strings.Contains(got.stderr, warning) {
 			t.Errorf("stderr lacks %q: %s", warning, got.stderr)
 		}

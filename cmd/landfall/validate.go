@@ -62,13 +62,17 @@ func (a *app) validate(path string) error {
 // summary is what a person would look at twice: where it goes, whether it may be repeated, and for how long a row
 // can be held.
 func summary(cfg *config.Config) [][]string {
-	rows := [][]string{{"DESTINATION", "KIND", "TARGET", "DEDUPLICATES", "ATTEMPTS", "CLAIMED UP TO", "LATE ARRIVAL", "LANES", "KEPT"}}
+	rows := [][]string{{"DESTINATION", "KIND", "TARGET", "DEDUPLICATES", "ATTEMPTS", "CLAIMED UP TO", "LATE ARRIVAL", "LOOKUP", "LANES", "KEPT"}}
 	for _, name := range cfg.Names() {
 		d := cfg.Destinations[name]
 		claimed := config.Duration(d.Policy().SendTimeout + outbox.ClaimMargin)
+		lookup := "-"
+		if d.Lookup != nil {
+			lookup = "http"
+		}
 		rows = append(rows, []string{
 			name, d.Kind(), target(d), d.Deduplicates.String(), strconv.Itoa(d.Attempts),
-			claimed.String(), d.LateArrival.String(), strconv.Itoa(d.Shards), d.Retention.String(),
+			claimed.String(), d.LateArrival.String(), lookup, strconv.Itoa(d.Shards), d.Retention.String(),
 		})
 	}
 	return rows

@@ -61,6 +61,9 @@ func (c *checker) destination(path, name string, d Destination) {
 	}
 	c.settings(path, d.Settings)
 	c.window(path+".deduplicates", d.Deduplicates)
+	if d.Lookup != nil {
+		c.lookup(path+".lookup", *d.Lookup)
+	}
 	if d.HTTP == nil || d.URL == "" {
 		c.failf(path, "has no target: give it http: and a URL")
 		return
@@ -152,6 +155,10 @@ func (cfg *Config) Warnings() []string {
 			warnings = append(warnings, fmt.Sprintf(
 				"destinations.%s: deduplicates %v has the effect of never: a repetition is safe only while send_timeout + %v + late_arrival + %v = %v fit into it",
 				name, d.Deduplicates, Duration(outbox.ClaimMargin), Duration(outbox.SkewMargin), least))
+		}
+		if d.HTTP != nil && !d.AllowPrivate && d.Lookup != nil && leadsInside(placeholder.ReplaceAllString(d.Lookup.URL, "1")) {
+			warnings = append(warnings, fmt.Sprintf(
+				"destinations.%s: the lookup's URL leads to a private address, so every lookup will be refused: set allow_private: true", name))
 		}
 		if d.HTTP != nil && !d.AllowPrivate && leadsInside(d.URL) {
 			warnings = append(warnings, fmt.Sprintf(

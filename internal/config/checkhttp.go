@@ -48,7 +48,7 @@ func (c *checker) http(path string, h *HTTP) {
 	if why := badHeaderName(h.KeyHeader); why != "" {
 		c.failf(path+".key_header", "%s", why)
 	}
-	c.headers(path+".headers", h)
+	c.headers(path+".headers", h.Headers, h.KeyHeader)
 	c.rowHeaders(path+".row_headers", h)
 	for _, status := range slices.Sorted(maps.Keys(h.Statuses)) {
 		if status < 200 || status > 599 {
@@ -61,21 +61,21 @@ func (c *checker) http(path string, h *HTTP) {
 }
 
 // headers never puts a value into a message: it may be a credential.
-func (c *checker) headers(path string, h *HTTP) {
-	if len(h.Headers) > maxHeaders {
-		c.failf(path, "%d headers are too many: at most %d", len(h.Headers), maxHeaders)
+func (c *checker) headers(path string, headers map[string]string, keyHeader string) {
+	if len(headers) > maxHeaders {
+		c.failf(path, "%d headers are too many: at most %d", len(headers), maxHeaders)
 	}
-	for _, name := range slices.Sorted(maps.Keys(h.Headers)) {
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		at := path + "." + plain(name)
 		if why := badHeaderName(name); why != "" {
 			c.failf(at, "%s", why)
 		} else if canonical := textproto.CanonicalMIMEHeaderKey(name); canonical != name {
 			c.failf(at, "write it %s", canonical)
 		}
-		if strings.EqualFold(name, h.KeyHeader) {
+		if strings.EqualFold(name, keyHeader) {
 			c.failf(at, "is the header of the idempotency key (key_header)")
 		}
-		if !validHeaderValue(h.Headers[name]) {
+		if !validHeaderValue(headers[name]) {
 			c.failf(at, "the value must be visible ASCII, spaces and tabs, with neither at its ends, and at most %d bytes", maxHeaderValue)
 		}
 	}

@@ -40,6 +40,8 @@ type Destination struct {
 	// Deduplicates is for how long the remote recognises a repeated idempotency key. It has no default: nobody but
 	// the destination's owner knows.
 	Deduplicates Window `json:"deduplicates"`
+	// Lookup asks what became of rows whose outcome is not known; nil: a person decides.
+	Lookup *Lookup `json:"lookup,omitempty"`
 	// Retired destinations are never claimed any more. Defaults to false.
 	Retired bool `json:"retired"`
 
@@ -80,7 +82,7 @@ type Backoff struct {
 type HTTP struct {
 	// URL is absolute, http or https, fixed.
 	URL string `json:"http"`
-	// AllowPrivate lets the URL lead to private, loopback and link-local addresses. Defaults to false.
+	// AllowPrivate lets the URL, and the lookup's, lead to private, loopback and link-local addresses. Defaults to false.
 	AllowPrivate bool `json:"allow_private"`
 	// Headers go with every request. Names are in canonical form.
 	Headers map[string]string `json:"headers,omitempty"`

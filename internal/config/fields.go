@@ -21,7 +21,8 @@ var known = func() map[string]bool {
 	words := map[string]bool{}
 	for _, word := range []string{
 		"concurrency", "defaults", "destinations", "log_successes", "parallelism",
-		"deduplicates", "retired", "factor", "first", "max", "header", "pointer",
+		"deduplicates", "lookup", "retired", "factor", "first", "max", "header", "pointer",
+		"equals", "rules", "status", "then",
 	} {
 		words[word] = true
 	}

@@ -13,7 +13,7 @@ import (
 var later = map[string]bool{
 	"groups": true, "stages": true, // top level
 	"sqs": true, "sns": true, "eventbridge": true, "lambda": true, "group": true, // kinds
-	"lookup": true, "secret": true, "auth": true, "signing": true, "cloudevents": true, "base64": true,
+	"secret": true, "auth": true, "signing": true, "cloudevents": true, "base64": true,
 }
 
 // kinds of destinations, those of later versions included.
@@ -74,6 +74,7 @@ func (d *document) destination(path string, n ast.Node, settings Settings) Desti
 			dest.Deduplicates = 0 // whatever it is, it is not missing
 			scalar("never, always, or how long, such as 24h", parseWindow, &dest.Deduplicates)(d, path, n)
 		},
+		"lookup":  readLookup(&dest.Lookup),
 		"retired": boolean(&dest.Retired),
 	})
 	d.mapping(path, n, fields)
@@ -107,7 +108,7 @@ func (s *Settings) fields() map[string]field {
 func (h *HTTP) fields() map[string]field {
 	return map[string]field{
 		"allow_private": boolean(&h.AllowPrivate),
-		"headers":       h.readHeaders,
+		"headers":       headers(&h.Headers),
 		"http":          text(&h.URL),
 		"key_header":    text(&h.KeyHeader),
 		"method":        text(&h.Method),
@@ -117,24 +118,27 @@ func (h *HTTP) fields() map[string]field {
 	}
 }
 
-func (h *HTTP) readHeaders(d *document, path string, n ast.Node) {
-	h.Headers = map[string]string{}
-	if isScalar(n) {
-		d.mask(n)
-		d.failf(n, path, "want names and values, such as {X-Tenant: acme}")
-		return
-	}
-	d.entries(path, n, func(key ast.MapKeyNode, name, path string, n ast.Node) {
-		d.mask(n)
-		canonical := textproto.CanonicalMIMEHeaderKey(name)
-		if _, twice := h.Headers[canonical]; twice {
-			d.failf(key, path, "is there twice: the case of a header's name means nothing")
+func headers(to *map[string]string) field {
+	return func(d *document, path string, n ast.Node) {
+		values := map[string]string{}
+		*to = values
+		if isScalar(n) {
+			d.mask(n)
+			d.failf(n, path, "want names and values, such as {X-Tenant: acme}")
+			return
 		}
-		var value string
-		text(&value)(d, path, n)
-		h.Headers[canonical] = value
-		d.move(path, "."+plain(name), "."+plain(canonical))
-	})
+		d.entries(path, n, func(key ast.MapKeyNode, name, path string, n ast.Node) {
+			d.mask(n)
+			canonical := textproto.CanonicalMIMEHeaderKey(name)
+			if _, twice := values[canonical]; twice {
+				d.failf(key, path, "is there twice: the case of a header's name means nothing")
+			}
+			var value string
+			text(&value)(d, path, n)
+			values[canonical] = value
+			d.move(path, "."+plain(name), "."+plain(canonical))
+		})
+	}
 }
 
 func (h *HTTP) readRemoteRef(d *document, path string, n ast.Node) {
