@@ -110,7 +110,7 @@ func TestHandshakeThatFailsSendsNothing(t *testing.T) {
 				remote = egresstest.ServeTLS(t, tc.server, tc.script)
 			}
 			tc.options.AllowPrivate = true
-			got := egress.New(tc.options).Do(within(t, ample), post(t, "https"+remote.URL[len(remote.URL)-len("://127.0.0.1:00000"):], 100))
+			got := egress.New(tc.options).Do(t.Context(), post(t, "https"+remote.URL[len(remote.URL)-len("://127.0.0.1:00000"):], 100))
 			remote.Close(t)
 			if diff := cmp.Diff(egress.Exchange{Trouble: tc.want}, got); diff != "" {
 				t.Error(diff)
@@ -124,13 +124,12 @@ func TestHandshakeThatFailsSendsNothing(t *testing.T) {
 
 func TestHandshakeThatStallsSendsNothing(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
 	remote := egresstest.Serve(t, func(c *egresstest.Conn) {
 		_, _ = c.Conn.Read(make([]byte, 1))
-		cancel()
+		c.GiveUp()
 		c.Hold()
 	})
-	got := private().Do(ctx, post(t, "https"+remote.URL[len("http"):], 1))
+	got := private().Do(remote.Context(), post(t, "https"+remote.URL[len("http"):], 1))
 	if diff := cmp.Diff(egress.Exchange{Trouble: egress.ConnectTimeout}, got); diff != "" {
 		t.Error(diff)
 	}
@@ -166,19 +165,18 @@ func TestProcessThatWasFrozenSendsNothingLate(t *testing.T) {
 // kernel went on delivering.
 func TestRequestThatTimedOutIsNotDeliveredLater(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
 	const size = 1 << 20
 	done := make(chan struct{})
 	remote := egresstest.Serve(t, func(c *egresstest.Conn) {
 		_ = c.Conn.(*net.TCPConn).SetReadBuffer(4 << 10)
 		req := c.ReadHead()
-		cancel()
+		c.GiveUp()
 		<-done
 		if n, _ := io.Copy(io.Discard, req.Body); n == size {
 			t.Error("the request arrived after it was given up")
 		}
 	})
-	got := private().Do(ctx, post(t, remote.URL, size))
+	got := private().Do(remote.Context(), post(t, remote.URL, size))
 	close(done)
 	if !got.Began || got.Trouble != egress.NoAnswer {
 		t.Errorf("got %+v", got)

@@ -2,18 +2,15 @@ package egress_test
 
 import (
 	"bytes"
-	"context"
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/landfall-dev/landfall/internal/egress"
 	"github.com/landfall-dev/landfall/internal/egress/egresstest"
 )
 
-// huge is more than the kernel keeps for a peer that does not read.
-const huge = 32 << 20
+const huge = egresstest.TooMuch
 
 func post(t testing.TB, url string, size int) *http.Request {
 	t.Helper()
@@ -26,32 +23,18 @@ func post(t testing.TB, url string, size int) *http.Request {
 
 func private() *egress.Client { return egress.New(egress.Options{AllowPrivate: true}) }
 
-// within is a context that ends by itself only if something hangs.
-func within(t testing.TB, d time.Duration) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), d)
-	t.Cleanup(cancel)
-	return ctx
-}
-
-const (
-	ample = 30 * time.Second
-	// short is enough for a head to get through, and is waited for.
-	short = time.Second
-)
-
 func TestExchangeIsNeverMoreOrLessThanWhatHappened(t *testing.T) {
 	t.Parallel()
 	says := func(text string) func(*egresstest.Conn) {
 		return func(c *egresstest.Conn) { c.Read(); c.Say(text) }
 	}
 	for _, tc := range []struct {
-		name    string
-		size    int
-		timeout time.Duration
-		script  func(c *egresstest.Conn)
-		want    egress.Trouble
-		status  int
-		body    string
+		name   string
+		size   int
+		script func(c *egresstest.Conn)
+		want   egress.Trouble
+		status int
+		body   string
 		// unwritten: the request did not leave as a whole.
 		unwritten bool
 	}{
@@ -69,9 +52,10 @@ func TestExchangeIsNeverMoreOrLessThanWhatHappened(t *testing.T) {
 		{name: "body in broken chunks", script: says("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\nhi"), status: 200},
 		{name: "longest body", script: says("HTTP/1.1 200 OK\r\n\r\n" + strings.Repeat("b", egress.MaxBody)), status: 200, body: strings.Repeat("b", egress.MaxBody)},
 		{name: "body too long", script: says("HTTP/1.1 200 OK\r\n\r\n" + strings.Repeat("b", egress.MaxBody+1)), status: 200},
-		{name: "body without end", timeout: short, script: func(c *egresstest.Conn) {
+		{name: "body without end", script: func(c *egresstest.Conn) {
 			c.Read()
 			c.Say("HTTP/1.1 200 OK\r\n\r\nhi")
+			c.GiveUpSoon()
 			c.Drain()
 		}, status: 200},
 		{name: "longest head", script: says("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", egress.MaxHead-30) + "\r\n\r\n"), status: 200},
@@ -101,9 +85,10 @@ func TestExchangeIsNeverMoreOrLessThanWhatHappened(t *testing.T) {
 			c.Say("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
 			c.Reset()
 		}, status: 200},
-		{name: "yes before it read all, and stalls", size: huge, timeout: short, unwritten: true, script: func(c *egresstest.Conn) {
+		{name: "yes before it read all, and stalls", size: huge, unwritten: true, script: func(c *egresstest.Conn) {
 			c.ReadHead()
 			c.Say("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+			c.GiveUpSoon()
 			c.Hold()
 		}, status: 200},
 		{name: "no before it read all, and resets", size: huge, unwritten: true, script: func(c *egresstest.Conn) {
@@ -120,8 +105,9 @@ func TestExchangeIsNeverMoreOrLessThanWhatHappened(t *testing.T) {
 			_, _ = c.Conn.Read(make([]byte, 1)) // a reset any earlier may fail the connecting itself
 			c.Reset()
 		}, want: egress.Cut},
-		{name: "reads the head, says nothing", size: huge, timeout: short, unwritten: true, script: func(c *egresstest.Conn) {
+		{name: "reads the head, says nothing", size: huge, unwritten: true, script: func(c *egresstest.Conn) {
 			c.ReadHead()
+			c.GiveUp()
 			c.Hold()
 		}, want: egress.NoAnswer},
 		{name: "resets instead of an answer", script: func(c *egresstest.Conn) { c.Read(); c.Reset() }, want: egress.Cut},
@@ -130,21 +116,18 @@ func TestExchangeIsNeverMoreOrLessThanWhatHappened(t *testing.T) {
 			c.Say("HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n")
 			c.Reset()
 		}, status: 503},
-		{name: "stalls", timeout: short, script: (*egresstest.Conn).Drain, want: egress.NoAnswer},
-		{name: "stalls in the head", timeout: short, script: func(c *egresstest.Conn) {
+		{name: "stalls", script: func(c *egresstest.Conn) { c.Read(); c.GiveUp(); c.Drain() }, want: egress.NoAnswer},
+		{name: "stalls in the head", script: func(c *egresstest.Conn) {
 			c.Read()
 			c.Say("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n")
+			c.GiveUp()
 			c.Drain()
 		}, want: egress.NoAnswer},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			remote := egresstest.Serve(t, tc.script)
-			timeout := tc.timeout
-			if timeout == 0 {
-				timeout = ample
-			}
-			x := private().Do(within(t, timeout), post(t, remote.URL, tc.size))
+			x := private().Do(remote.Context(), post(t, remote.URL, tc.size))
 			remote.Close(t)
 			if !x.Began || x.Trouble != tc.want || (x.Answer == nil) != (tc.want != "") {
 				t.Fatalf("got %+v, want trouble %q, status %d", x, tc.want, tc.status)

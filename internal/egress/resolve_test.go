@@ -115,7 +115,7 @@ func TestNameDoesNotLeadOutOfBounds(t *testing.T) {
 		{"name that has turned", strict, "turning.test"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if diff := cmp.Diff(refused, tc.client.Do(within(t, ample), post(t, "http://"+tc.host+port, 1))); diff != "" {
+			if diff := cmp.Diff(refused, tc.client.Do(t.Context(), post(t, "http://"+tc.host+port, 1))); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -130,13 +130,13 @@ func TestRefusedAddressDoesNotHideAGoodOne(t *testing.T) {
 	t.Parallel()
 	remote := egresstest.Serve(t, yes)
 	port := remote.URL[strings.LastIndex(remote.URL, ":"):]
-	x := private().Do(within(t, ample), post(t, "http://mixed.test"+port, 1))
+	x := private().Do(t.Context(), post(t, "http://mixed.test"+port, 1))
 	if x.Answer == nil || x.Answer.Status != 200 {
 		t.Errorf("got %+v", x)
 	}
 	remote.Close(t)
 	// And a good one where nobody listens is no matter of policy.
-	if x := private().Do(within(t, ample), post(t, "http://mixed.test"+port, 1)); x.Trouble == egress.AddressRefused || x.Began {
+	if x := private().Do(t.Context(), post(t, "http://mixed.test"+port, 1)); x.Trouble == egress.AddressRefused || x.Began {
 		t.Errorf("got %+v", x)
 	}
 }

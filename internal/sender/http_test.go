@@ -91,7 +91,6 @@ func TestHTTPPassesTheSuite(t *testing.T) {
 
 func TestMisbehavingRemoteIsSentOneRequestAndNothingIsGuessed(t *testing.T) {
 	t.Parallel()
-	const brief = 300 * time.Millisecond
 	unknown := func(code string) outbox.Outcome { return outbox.Unknown("", "landfall.http."+code) }
 	byPointer := func(o *sender.HTTPOptions) { o.RefPointer = "/id" }
 	byHeader := func(o *sender.HTTPOptions) { o.RefHeader = "X-Ref" }
@@ -99,7 +98,6 @@ func TestMisbehavingRemoteIsSentOneRequestAndNothingIsGuessed(t *testing.T) {
 		name    string
 		script  func(*egresstest.Conn)
 		options func(*sender.HTTPOptions)
-		timeout time.Duration
 		want    outbox.Outcome
 	}{
 		{name: "cut before it reads", script: func(c *egresstest.Conn) { _, _ = c.Conn.Read(make([]byte, 1)) }, want: unknown("cut")},
@@ -114,23 +112,26 @@ func TestMisbehavingRemoteIsSentOneRequestAndNothingIsGuessed(t *testing.T) {
 			c.Say("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
 			c.Reset()
 		}, want: outbox.Completed("")},
-		{name: "stall before it reads", timeout: brief, script: (*egresstest.Conn).Hold, want: unknown("no_answer")},
-		{name: "stall after the request", timeout: brief, script: (*egresstest.Conn).Drain, want: unknown("no_answer")},
-		{name: "trickle past the timeout", timeout: brief, script: func(c *egresstest.Conn) {
+		{name: "stall before it reads", script: func(c *egresstest.Conn) { _, _ = c.Conn.Read(make([]byte, 1)); c.GiveUp(); c.Hold() }, want: unknown("no_answer")},
+		{name: "stall after the request", script: func(c *egresstest.Conn) { c.Read(); c.GiveUp(); c.Drain() }, want: unknown("no_answer")},
+		{name: "trickle past the timeout", script: func(c *egresstest.Conn) {
 			c.Read()
-			c.Say("HTTP/1.1 200 OK\r\nX: ")
-			c.Drain()
+			for c.Say("HTTP/1.1 200 OK\r\nX: "); c.Say("x"); {
+				c.GiveUp() // trickling on until the client has gone
+			}
 		}, want: unknown("no_answer")},
-		{name: "body that trickles past the timeout", timeout: time.Second, options: byPointer, script: func(c *egresstest.Conn) {
+		{name: "body that trickles past the timeout", options: byPointer, script: func(c *egresstest.Conn) {
 			c.Read()
 			c.Say("HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n{\"id\":")
+			c.GiveUpSoon()
 			c.Drain()
 		}, want: outbox.Completed("")},
 		{name: "interim answers, then cut", script: says("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n"), want: unknown("cut")},
 		{name: "interim answers, then yes", script: says("HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 200 OK\r\n\r\n"), want: outbox.Completed("")},
-		{name: "interim answers, then stall", timeout: brief, script: func(c *egresstest.Conn) {
+		{name: "interim answers, then stall", script: func(c *egresstest.Conn) {
 			c.Read()
 			c.Say("HTTP/1.1 100 Continue\r\n\r\n")
+			c.GiveUp()
 			c.Drain()
 		}, want: unknown("no_answer")},
 		{name: "switch of protocols", script: says("HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n"), want: unknown("bad_answer")},
@@ -178,13 +179,7 @@ func TestMisbehavingRemoteIsSentOneRequestAndNothingIsGuessed(t *testing.T) {
 			if tc.options != nil {
 				tc.options(&o)
 			}
-			timeout := tc.timeout
-			if timeout == 0 {
-				timeout = 30 * time.Second
-			}
-			ctx, cancel := context.WithTimeout(t.Context(), timeout)
-			defer cancel()
-			got := newHTTP(t, o).Send(ctx, order(`{"amount":1}`))
+			got := newHTTP(t, o).Send(remote.Context(), order(`{"amount":1}`))
 			remote.Close(t)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("outcome (-want +got):\n%s", diff)
@@ -193,6 +188,17 @@ func TestMisbehavingRemoteIsSentOneRequestAndNothingIsGuessed(t *testing.T) {
 				t.Errorf("%d connections, %d requests", remote.Connections(), remote.Requests())
 			}
 		})
+	}
+}
+
+func TestSendEndsWithItsTimeout(t *testing.T) {
+	t.Parallel()
+	remote := egresstest.Serve(t, (*egresstest.Conn).Drain)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	got := newHTTP(t, sender.HTTPOptions{URL: remote.URL}).Send(ctx, order("{}"))
+	if diff := cmp.Diff(outbox.Unknown("", "landfall.http.no_answer"), got); diff != "" {
+		t.Errorf("outcome (-want +got):\n%s", diff)
 	}
 }
 
@@ -214,7 +220,7 @@ func TestLargePayloadThatIsNotTakenWholeIsNotCompleted(t *testing.T) {
 				c.Say(tc.answer)
 				c.Reset()
 			})
-			got := newHTTP(t, sender.HTTPOptions{URL: remote.URL}).Send(t.Context(), order(strings.Repeat("x", 32<<20)))
+			got := newHTTP(t, sender.HTTPOptions{URL: remote.URL}).Send(t.Context(), order(strings.Repeat("x", egresstest.TooMuch)))
 			remote.Close(t)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("outcome (-want +got):\n%s", diff)

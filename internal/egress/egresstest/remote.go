@@ -1,18 +1,20 @@
 // Package egresstest is the far end for tests of what goes out: a listener on loopback that does to each connection
 // what a test says, and keeps every byte that it read.
 //
-// Scripts need no timing: to stall is to wait until the client cuts.
+// Scripts need no timing: to stall is to tell the client to give up, and to wait until it has.
 package egresstest
 
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/tls"
 	"io"
 	"net"
 	"net/http"
 	"sync"
 	"testing"
+	"time"
 )
 
 // Remote is a listener. Make one with [Serve] or [ServeTLS].
@@ -20,12 +22,14 @@ type Remote struct {
 	// URL has no path.
 	URL string
 
-	listener net.Listener
+	listener *net.TCPListener
 	script   func(*Conn)
 	release  func()         // lets those go that hold
 	loop     sync.WaitGroup // accepting
 	handlers sync.WaitGroup
 	closing  chan struct{}
+	ctx      context.Context
+	giveUp   context.CancelFunc
 
 	mu    sync.Mutex
 	conns []*Conn
@@ -37,9 +41,9 @@ type Remote struct {
 // Conn is one connection as its script sees it.
 type Conn struct {
 	net.Conn
-	in      *bufio.Reader
-	raw     bytes.Buffer
-	closing <-chan struct{}
+	remote *Remote
+	in     *bufio.Reader
+	raw    bytes.Buffer
 	// requests counts complete heads.
 	requests int
 }
@@ -57,7 +61,11 @@ func serve(t testing.TB, config *tls.Config, script func(*Conn)) *Remote {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &Remote{URL: "http://" + listener.Addr().String(), listener: listener, script: script, closing: make(chan struct{}), reached: make(chan struct{})}
+	r := &Remote{
+		URL: "http://" + listener.Addr().String(), listener: listener.(*net.TCPListener), script: script,
+		closing: make(chan struct{}), reached: make(chan struct{}),
+	}
+	r.ctx, r.giveUp = context.WithCancel(t.Context())
 	r.release = sync.OnceFunc(func() { close(r.closing) })
 	wrap := func(c net.Conn) net.Conn { return c }
 	if config != nil {
@@ -66,11 +74,12 @@ func serve(t testing.TB, config *tls.Config, script func(*Conn)) *Remote {
 	}
 	r.loop.Go(func() {
 		for {
-			raw, err := listener.Accept()
+			raw, err := r.listener.AcceptTCP()
 			if err != nil {
 				return
 			}
-			r.handle(raw.RemoteAddr().String(), wrap(raw))
+			_ = raw.SetReadBuffer(64 << 10) // so that it is known what is too much
+			r.handle(raw, wrap(raw))
 		}
 	})
 	t.Cleanup(func() {
@@ -82,15 +91,16 @@ func serve(t testing.TB, config *tls.Config, script func(*Conn)) *Remote {
 	return r
 }
 
-func (r *Remote) handle(from string, conn net.Conn) {
+func (r *Remote) handle(raw *net.TCPConn, conn net.Conn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if from == r.last {
-		_ = conn.Close()
+	if raw.RemoteAddr().String() == r.last {
+		_ = raw.SetLinger(0) // it leaves no trace in the kernel
+		_ = raw.Close()
 		close(r.reached)
 		return
 	}
-	c := &Conn{Conn: conn, closing: r.closing}
+	c := &Conn{Conn: conn, remote: r}
 	c.in = bufio.NewReader(io.TeeReader(conn, &c.raw))
 	r.conns = append(r.conns, c)
 	r.handlers.Go(func() {
@@ -116,6 +126,12 @@ func (r *Remote) Close(t testing.TB) {
 	r.loop.Wait()
 	r.handlers.Wait()
 }
+
+// TooMuch is more bytes than a client gets rid of at a remote that does not read.
+const TooMuch = 8 << 20
+
+// Context is for the client to use. It ends when a script says so, or with the test.
+func (r *Remote) Context() context.Context { return r.ctx }
 
 // Connections is how many were made, after Close.
 func (r *Remote) Connections() int { return len(r.conns) }
@@ -158,8 +174,11 @@ func (c *Conn) ReadHead() *http.Request {
 	return req
 }
 
-// Say writes; the client may be gone.
-func (c *Conn) Say(text string) { _, _ = io.WriteString(c.Conn, text) }
+// Say writes, and reports whether the client is still there as far as one can tell.
+func (c *Conn) Say(text string) bool {
+	_, err := io.WriteString(c.Conn, text)
+	return err == nil
+}
 
 // Drain reads, and counts requests, until the client closes or resets the connection.
 func (c *Conn) Drain() {
@@ -168,8 +187,14 @@ func (c *Conn) Drain() {
 	_, _ = io.Copy(io.Discard, c.in)
 }
 
+// GiveUp ends the client's context.
+func (c *Conn) GiveUp() { c.remote.giveUp() }
+
+// GiveUpSoon ends the client's context when it has had ample time to read what was said.
+func (c *Conn) GiveUpSoon() { time.AfterFunc(time.Second, c.remote.giveUp) }
+
 // Hold waits, without reading, until the remote is closed: by then the client is done.
-func (c *Conn) Hold() { <-c.closing }
+func (c *Conn) Hold() { <-c.remote.closing }
 
 // Reset ends the connection at once, throwing away what the peer did not read.
 func (c *Conn) Reset() {
