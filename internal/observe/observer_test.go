@@ -105,8 +105,8 @@ func TestMetricsAreNotMixedUpNorCountedTwice(t *testing.T) {
 	walk := func(destination string, kind outbox.LaneKind, shard, due int, oldest time.Duration, held int) {
 		o.Walked(outbox.Walk{Lane: outbox.Lane{Kind: kind, Destination: destination, Shard: shard}, Due: due, OldestDue: oldest, Held: held})
 	}
-	walk("charge", outbox.DueLane, 0, 3, 1500*time.Millisecond, 0)
-	walk("charge", outbox.DueLane, 1, 4, 61*time.Second, 2)
+	walk("charge", outbox.DueLane, 0, 3, 61*time.Second, 0)
+	walk("charge", outbox.DueLane, 1, 4, 1500*time.Millisecond, 2)
 	walk("charge", outbox.UnknownLane, 0, 1, time.Hour, 1)
 	walk("idle", outbox.DueLane, 0, 0, 0, 0)
 	attempt := func(destination string, number int, sent bool, status outbox.Status, takenOver bool, latency time.Duration) {
