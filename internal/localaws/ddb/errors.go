@@ -67,12 +67,12 @@ func Failure(kind faults.Error) error {
 // decodeError makes the service's error of what a request's JSON was refused for.
 func decodeError(err error) error {
 	var bad *attr.InvalidError
-	var shape *attr.ShapeError
+	var known *wire.Error
 	switch {
 	case errors.As(err, &bad):
 		return validation("%s", bad.Message)
-	case errors.As(err, &shape):
-		return wire.Protocol("SerializationException", "%s", shape.Message)
+	case !errors.As(err, &known):
+		return wire.Protocol("SerializationException", "%s", err)
 	}
 	return err
 }

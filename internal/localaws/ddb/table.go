@@ -22,7 +22,6 @@ type table struct {
 	indexes []*index
 	held    map[string]bool // positions of items that a transaction holds
 	ttl     string          // attribute; empty if items do not expire
-	backups backups
 	spent   spending
 }
 

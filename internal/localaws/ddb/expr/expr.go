@@ -136,27 +136,33 @@ func disjoint(paths []Path) error {
 	return nil
 }
 
-// operand is what conditions and updates compute with: a path, a literal, a function or a sum.
-type operand struct {
+// node is a part of a parsed expression: a path, a literal, or an operator or function over kids.
+type node struct {
 	path    Path
 	literal attr.Value
-	text    string // placeholder of the literal
-	fn      string
-	args    []*node
+	op      string // AND OR NOT = <> < <= > >= BETWEEN IN + - or the name of a function
+	kids    []*node
+	paren   bool // it stood in parentheses
 }
 
-// node is a part of a parsed expression: an operand if op is empty, else an operator over kids.
-type node struct {
-	operand
-	op   string // AND OR NOT = <> < <= > >= BETWEEN IN + -, or call for a function that is a condition
-	kids []*node
-
-	paren bool // it stood in parentheses
+// condition reports whether the node is true or false, rather than an operand.
+func (n *node) condition() bool {
+	switch n.op {
+	case "", "size", "if_not_exists", "list_append", "+", "-":
+		return false
+	}
+	return true
 }
 
-const call = "call"
-
-func (n *node) boolean() bool { return n.op != "" && n.op != "+" && n.op != "-" }
+// functions are all functions and their numbers of operands; those of updates are of no use in conditions.
+var functions = map[string]struct {
+	operands int
+	update   bool
+}{
+	"attribute_exists": {operands: 1}, "attribute_not_exists": {operands: 1}, "attribute_type": {operands: 2},
+	"begins_with": {operands: 2}, "contains": {operands: 2}, "size": {operands: 1},
+	"if_not_exists": {operands: 2, update: true}, "list_append": {operands: 2, update: true},
+}
 
 // parser turns one expression into nodes. The first error wins.
 type parser struct {
@@ -164,13 +170,13 @@ type parser struct {
 	toks      []token
 	at        int
 	scope     *Scope
-	calls     map[string]int // functions that may be used, with their number of operands
+	update    bool // which functions may be used
 	operators int
 	nested    int
 	redundant bool
 }
 
-func newParser(src string, scope *Scope, calls map[string]int) (*parser, error) {
+func newParser(src string, scope *Scope, update bool) (*parser, error) {
 	if strings.TrimSpace(src) == "" {
 		return nil, errors.New("The expression can not be empty;")
 	}
@@ -178,7 +184,7 @@ func newParser(src string, scope *Scope, calls map[string]int) (*parser, error) 
 		return nil, fmt.Errorf("Expression size has exceeded the maximum allowed size; expression size: %d", len(src))
 	}
 	toks, bad := tokens(src)
-	p := &parser{src: src, toks: toks, scope: scope, calls: calls}
+	p := &parser{src: src, toks: toks, scope: scope, update: update}
 	if bad.text != "" {
 		p.toks = append(toks, bad, token{end: min(len(src), bad.end+1)})
 		p.at = len(toks)
@@ -202,26 +208,34 @@ func (p *parser) unexpected() error {
 
 func (p *parser) peek() token { return p.toks[p.at] }
 
-func (p *parser) isSymbol(s string) bool { return p.peek().kind == symbol && p.peek().text == s }
-
+// symbol takes a symbol if it is the next token.
 func (p *parser) symbol(s string) bool {
-	if p.isSymbol(s) {
-		p.at++
-		return true
+	if p.peek().kind != symbol || p.peek().text != s {
+		return false
 	}
-	return false
+	p.at++
+	return true
 }
 
 func (p *parser) isKeyword(w string) bool {
 	return p.peek().kind == word && strings.EqualFold(p.peek().text, w)
 }
 
+// keyword takes a keyword if it is the next token.
 func (p *parser) keyword(w string) bool {
-	if p.isKeyword(w) {
+	is := p.isKeyword(w)
+	if is {
 		p.at++
-		return true
 	}
-	return false
+	return is
+}
+
+// limit bounds the operators, and the recursion: no legal expression nests deeper than it has operators.
+func (p *parser) limit() error {
+	if n := max(p.nested, p.operators); n > maxOperators {
+		return fmt.Errorf("The expression contains too many operators; operator count: %d", n)
+	}
+	return nil
 }
 
 func (p *parser) expect(s string) error {

@@ -56,9 +56,6 @@ func ParseKeyCondition(src string, scope *Scope, hash, sort string) (KeyConditio
 			return k, fmt.Errorf("Query condition missed key schema element: %s", sort)
 		default:
 			k.Op, k.Low, k.High = t.op, t.literalOperand(1), t.literalOperand(2)
-			if t.op == call {
-				k.Op = t.fn
-			}
 		}
 	}
 	return k, nil
@@ -73,40 +70,34 @@ func keyTerms(n *node, list []*node) ([]*node, error) {
 			return nil, err
 		}
 		return keyTerms(n.kids[1], list)
-	case "OR", "NOT", "<>", "IN":
+	case "OR", "NOT", "<>", "IN", "contains", "attribute_exists", "attribute_not_exists", "attribute_type":
 		return nil, fmt.Errorf("Invalid operator used in KeyConditionExpression: %s", n.op)
-	case call:
-		if n.fn != "begins_with" {
-			return nil, fmt.Errorf("Invalid operator used in KeyConditionExpression: %s", n.fn)
-		}
 	}
 	return append(list, n), nil
 }
 
 // keyName is the attribute of a condition of the form: attribute, operator, literals.
 func (n *node) keyName() (string, error) {
-	operands := append(n.kids, n.args...)
-	if first := operands[0]; first.literal != nil && len(operands) == 2 && operands[1].path != nil && n.op != call {
+	if first := n.kids[0]; first.literal != nil && len(n.kids) == 2 && n.kids[1].path != nil && n.op != "begins_with" {
 		flip := map[string]string{"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-		n.op, n.kids = flip[n.op], []*node{operands[1], first}
-		operands = n.kids
+		n.op, n.kids = flip[n.op], []*node{n.kids[1], first}
 	}
-	for i, o := range operands {
+	for i, o := range n.kids {
 		switch {
-		case o.fn != "":
-			return "", fmt.Errorf("Invalid operator used in KeyConditionExpression: %s", o.fn)
+		case o.op != "":
+			return "", fmt.Errorf("Invalid operator used in KeyConditionExpression: %s", o.op)
 		case (i == 0) != (o.path != nil):
 			return "", errKeyCondition
 		case len(o.path) > 1:
 			return "", errors.New("Invalid KeyConditionExpression: KeyConditionExpressions cannot have conditions on nested attributes")
 		}
 	}
-	return operands[0].path[0].Name, nil
+	return n.kids[0].path[0].Name, nil
 }
 
 func (n *node) literalOperand(i int) attr.Value {
-	if operands := append(n.kids, n.args...); i < len(operands) {
-		return operands[i].literal
+	if i < len(n.kids) {
+		return n.kids[i].literal
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ type branch struct {
 
 // ParseProjection parses a projection expression.
 func ParseProjection(src string, scope *Scope) (*Projection, error) {
-	p, err := newParser(src, scope, nil)
+	p, err := newParser(src, scope, false)
 	if err != nil {
 		return nil, err
 	}

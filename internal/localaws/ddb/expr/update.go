@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,17 +12,14 @@ import (
 )
 
 // Update is a parsed update expression.
-type Update struct {
-	set, add, del []action
-	remove        []Path
-}
+type Update struct{ actions []action }
 
+// action is one change: its verb is SET, REMOVE, ADD or DELETE.
 type action struct {
+	verb string
 	path Path
-	node *node
+	node *node // nil for REMOVE
 }
-
-var updateCalls = map[string]int{"if_not_exists": 2, "list_append": 2}
 
 // Errors that depend on the item.
 var (
@@ -32,75 +30,59 @@ var (
 
 // ParseUpdate parses an update expression.
 func ParseUpdate(src string, scope *Scope) (*Update, error) {
-	p, err := newParser(src, scope, updateCalls)
+	p, err := newParser(src, scope, true)
 	if err != nil {
 		return nil, err
 	}
 	u := &Update{}
 	seen := map[string]bool{}
 	for p.peek().kind != end {
-		section := strings.ToUpper(p.peek().text)
-		if p.peek().kind != word || section != "SET" && section != "REMOVE" && section != "ADD" && section != "DELETE" {
+		verb := strings.ToUpper(p.peek().text)
+		switch {
+		case verb != "SET" && verb != "REMOVE" && verb != "ADD" && verb != "DELETE":
 			return nil, p.unexpected()
+		case seen[verb]:
+			return nil, fmt.Errorf("The \"%s\" section can only be used once in an update expression;", verb)
 		}
-		if seen[section] {
-			return nil, fmt.Errorf("The \"%s\" section can only be used once in an update expression;", section)
-		}
-		seen[section] = true
-		p.at++
-		if err := u.section(p, section); err != nil {
-			return nil, err
+		seen[verb] = true
+		// The verb takes the place of the first comma.
+		for p.at++; ; p.at++ {
+			a, err := p.action(verb)
+			if err != nil {
+				return nil, err
+			}
+			u.actions = append(u.actions, a)
+			if p.peek().text != "," {
+				break
+			}
 		}
 	}
-	if p.operators > maxOperators {
-		return nil, fmt.Errorf("The expression contains too many operators; operator count: %d", p.operators)
-	}
-	if err := disjoint(u.Paths()); err != nil {
+	if err := cmp.Or(p.limit(), disjoint(u.Paths()), u.check()); err != nil {
 		return nil, err
 	}
-	return u, u.check()
+	return u, nil
 }
 
-func (u *Update) section(p *parser, section string) error {
-	for {
-		path, err := p.path()
-		if err != nil {
-			return err
-		}
-		a := action{path: path}
-		switch section {
-		case "SET":
-			if err := p.expect("="); err != nil {
-				return err
-			}
+func (p *parser) action(verb string) (action, error) {
+	path, err := p.path()
+	a := action{verb: verb, path: path}
+	switch {
+	case err != nil || verb == "REMOVE":
+	case verb == "SET":
+		if err = p.expect("="); err == nil {
 			a.node, err = p.sum()
-			u.set = append(u.set, a)
-		case "REMOVE":
-			u.remove = append(u.remove, path)
-		default:
-			t := p.peek()
-			if t.kind != value {
-				return p.unexpected()
-			}
-			a.node, err = p.primary()
-			if section == "ADD" {
-				u.add = append(u.add, a)
-			} else {
-				u.del = append(u.del, a)
-			}
 		}
-		if err != nil {
-			return err
-		}
-		if !p.symbol(",") {
-			return nil
-		}
+	case p.peek().kind != value:
+		err = p.unexpected()
+	default:
+		a.node, err = p.primary()
 	}
+	return a, err
 }
 
 // sum is an operand, or the sum or difference of two.
 func (p *parser) sum() (*node, error) {
-	left, err := p.operandOfSum()
+	left, err := p.primary()
 	if err != nil {
 		return nil, err
 	}
@@ -109,139 +91,150 @@ func (p *parser) sum() (*node, error) {
 		return left, nil
 	}
 	p.operators++
-	right, err := p.operandOfSum()
+	right, err := p.primary()
 	return &node{op: op, kids: []*node{left, right}}, err
-}
-
-func (p *parser) operandOfSum() (*node, error) {
-	if !p.symbol("(") {
-		return p.primary()
-	}
-	if err := p.deeper(); err != nil {
-		return nil, err
-	}
-	n, err := p.sum()
-	p.nested--
-	if err != nil {
-		return nil, err
-	}
-	return n, p.expect(")")
 }
 
 // Paths are the document paths that the update changes.
 func (u *Update) Paths() []Path {
-	var paths []Path
-	for _, list := range [][]action{u.set, u.add, u.del} {
-		for _, a := range list {
-			paths = append(paths, a.path)
-		}
+	paths := make([]Path, len(u.actions))
+	for i, a := range u.actions {
+		paths[i] = a.path
 	}
-	return append(paths, u.remove...)
+	return paths
 }
 
 func (u *Update) check() error {
-	for _, a := range u.set {
-		if err := a.node.checkUpdate(); err != nil {
-			return err
-		}
-	}
-	for _, a := range u.add {
-		if _, set := a.node.literal.(attr.Set); !set && a.node.literal.Type() != attr.TypeN {
-			return fmt.Errorf("Incorrect operand type for operator or function; operator: ADD, operand type: %s, typeSet: ALLOWED_FOR_ADD_OPERAND", a.node.literal.Type())
-		}
-	}
-	for _, a := range u.del {
-		if _, set := a.node.literal.(attr.Set); !set {
-			return fmt.Errorf("Incorrect operand type for operator or function; operator: DELETE, operand type: %s, typeSet: ALLOWED_FOR_DELETE_OPERAND", a.node.literal.Type())
-		}
-	}
-	return nil
-}
-
-func (n *node) checkUpdate() error {
-	switch {
-	case n.boolean():
-		return fmt.Errorf("The function is not allowed in an update expression; function: %s", n.fn)
-	case n.fn == "if_not_exists" && n.args[0].path == nil:
-		return errors.New("Operator or function requires a document path; operator or function: if_not_exists")
-	case n.fn == "list_append":
-		for _, a := range n.args {
-			if a.literal != nil && a.literal.Type() != attr.TypeL {
-				return wrongType(n.fn, a.literal.Type())
+	for _, a := range u.actions {
+		switch a.verb {
+		case "SET":
+			if err := a.node.check(); err != nil {
+				return err
 			}
-		}
-	}
-	for _, k := range n.kids {
-		if k.literal != nil && k.literal.Type() != attr.TypeN {
-			return wrongType(n.op, k.literal.Type())
-		}
-	}
-	for _, k := range append(n.kids, n.args...) {
-		if err := k.checkUpdate(); err != nil {
-			return err
+		case "ADD", "DELETE":
+			t := a.node.literal.Type()
+			if set := len(t) == 2; !set && (a.verb == "DELETE" || t != attr.TypeN) {
+				return fmt.Errorf("Incorrect operand type for operator or function; operator: %s, operand type: %s, typeSet: ALLOWED_FOR_%[1]s_OPERAND", a.verb, t)
+			}
 		}
 	}
 	return nil
 }
 
 // Apply is the item after the update; the old one is left as it was. All operands are read from the old item.
+// Elements past the end of a list are appended in the order of their indexes; removals come last and go from the
+// back, so that indexes mean what they meant in the old item.
 func (u *Update) Apply(old attr.Map) (attr.Map, error) {
-	changes := make([]change, 0, len(u.set)+len(u.add)+len(u.del))
-	for _, a := range u.set {
-		v, err := a.node.compute(old)
+	type change struct {
+		path Path
+		v    attr.Value // nil: remove
+	}
+	changes := make([]change, len(u.actions))
+	for i, a := range u.actions {
+		v, err := a.result(old)
 		if err != nil {
 			return nil, err
 		}
-		changes = append(changes, change{a.path, v})
+		changes[i] = change{a.path, v}
 	}
-	removed := slices.Clone(u.remove)
-	for _, a := range u.add {
-		v, err := sumOrUnion(a.path.Lookup(old), a.node.literal)
-		if err != nil {
-			return nil, err
-		}
-		changes = append(changes, change{a.path, v})
-	}
-	for _, a := range u.del {
-		rest, changed, err := without(a.path.Lookup(old), a.node.literal.(attr.Set))
-		switch {
-		case err != nil:
-			return nil, err
-		case changed && rest == nil:
-			removed = append(removed, a.path)
-		case changed:
-			changes = append(changes, change{a.path, rest})
-		}
-	}
-	return rebuild(old, changes, removed)
-}
-
-type change struct {
-	path Path
-	v    attr.Value
-}
-
-// rebuild applies changes, then removals. Elements past the end of a list are appended in the order of their indexes;
-// removals go from the back, so that indexes mean what they meant in the old item.
-func rebuild(old attr.Map, changes []change, removed []Path) (attr.Map, error) {
 	slices.SortStableFunc(changes, func(a, b change) int { return comparePaths(a.path, b.path) })
-	slices.SortStableFunc(removed, func(a, b Path) int { return comparePaths(b, a) })
 	var item attr.Value = maps.Clone(old)
 	if old == nil {
 		item = attr.Map{}
 	}
 	var err error
 	for _, c := range changes {
-		if item, err = put(item, c.path, c.v); err != nil {
-			return nil, err
+		if c.v != nil && err == nil {
+			item, err = put(item, c.path, c.v)
 		}
 	}
-	for _, p := range removed {
-		if item, err = put(item, p, nil); err != nil {
-			return nil, err
+	for _, c := range slices.Backward(changes) {
+		if c.v == nil && err == nil {
+			item, err = put(item, c.path, nil)
 		}
+	}
+	if err != nil {
+		return nil, err
 	}
 	return item.(attr.Map), nil
+}
+
+// result is the new value at the action's path, nil for none.
+func (a action) result(item attr.Map) (attr.Value, error) {
+	old := a.path.Lookup(item)
+	switch {
+	case a.verb == "SET":
+		return a.node.compute(item)
+	case a.verb == "REMOVE" || a.verb == "DELETE" && old == nil:
+		return nil, nil
+	case old == nil:
+		return a.node.literal, nil
+	case old.Type() != a.node.literal.Type():
+		return nil, errOperand
+	}
+	switch old := old.(type) {
+	case attr.Number:
+		return exact(old.Add(a.node.literal.(attr.Number)))
+	case attr.Set:
+		if a.verb == "ADD" {
+			return old.Union(a.node.literal.(attr.Set)), nil
+		}
+		if rest, ok := old.Minus(a.node.literal.(attr.Set)); ok {
+			return rest, nil
+		}
+	}
+	return nil, nil
+}
+
+// compute is the value of the right side of a SET.
+func (n *node) compute(item attr.Map) (attr.Value, error) {
+	switch {
+	case n.literal != nil:
+		return n.literal, nil
+	case n.op == "if_not_exists":
+		if v := n.kids[0].path.Lookup(item); v != nil {
+			return v, nil
+		}
+		return n.kids[1].compute(item)
+	case n.path != nil:
+		if v := n.path.Lookup(item); v != nil {
+			return v, nil
+		}
+		return nil, errNoAttribute
+	}
+	a, err := n.kids[0].compute(item)
+	if err != nil {
+		return nil, err
+	}
+	b, err := n.kids[1].compute(item)
+	if err != nil {
+		return nil, err
+	}
+	if a.Type() != b.Type() {
+		return nil, errOperand
+	}
+	switch a := a.(type) {
+	case attr.List:
+		if n.op == "list_append" {
+			return slices.Concat(a, b.(attr.List)), nil
+		}
+	case attr.Number:
+		switch n.op {
+		case "+":
+			return exact(a.Add(b.(attr.Number)))
+		case "-":
+			return exact(a.Sub(b.(attr.Number)))
+		}
+	}
+	return nil, errOperand
+}
+
+// exact keeps a failed sum from becoming a Value that is not nil.
+func exact(n attr.Number, err error) (attr.Value, error) {
+	if err != nil {
+		return nil, err
+	}
+	return n, nil
 }
 
 func comparePaths(a, b Path) int {
@@ -304,90 +297,4 @@ func putElement(list attr.List, path Path, v attr.Value) (attr.Value, error) {
 	}
 	list[step.Index] = v
 	return list, nil
-}
-
-// compute is the value of the right side of a SET.
-func (n *node) compute(item attr.Map) (attr.Value, error) {
-	switch {
-	case n.literal != nil:
-		return n.literal, nil
-	case n.fn == "if_not_exists":
-		if v := n.args[0].path.Lookup(item); v != nil {
-			return v, nil
-		}
-		return n.args[1].compute(item)
-	case n.path != nil:
-		if v := n.path.Lookup(item); v != nil {
-			return v, nil
-		}
-		return nil, errNoAttribute
-	}
-	pair := n.kids
-	if n.fn == "list_append" {
-		pair = n.args
-	}
-	a, err := pair[0].compute(item)
-	if err != nil {
-		return nil, err
-	}
-	b, err := pair[1].compute(item)
-	if err != nil {
-		return nil, err
-	}
-	if n.fn == "list_append" {
-		l, ok1 := a.(attr.List)
-		m, ok2 := b.(attr.List)
-		if !ok1 || !ok2 {
-			return nil, errOperand
-		}
-		return slices.Concat(l, m), nil
-	}
-	x, ok1 := a.(attr.Number)
-	y, ok2 := b.(attr.Number)
-	switch {
-	case !ok1 || !ok2:
-		return nil, errOperand
-	case n.op == "+":
-		return value2(x.Add(y))
-	}
-	return value2(x.Sub(y))
-}
-
-// value2 keeps a failed sum from becoming a Value that is not nil.
-func value2(n attr.Number, err error) (attr.Value, error) {
-	if err != nil {
-		return nil, err
-	}
-	return n, nil
-}
-
-func sumOrUnion(old, add attr.Value) (attr.Value, error) {
-	if old == nil {
-		return add, nil
-	}
-	if old.Type() != add.Type() {
-		return nil, errOperand
-	}
-	switch old := old.(type) {
-	case attr.Number:
-		return value2(old.Add(add.(attr.Number)))
-	case attr.Set:
-		return old.Union(add.(attr.Set)), nil
-	}
-	return nil, errOperand
-}
-
-// without is what DELETE leaves of a set: nil if nothing is left.
-func without(old attr.Value, del attr.Set) (rest attr.Value, changed bool, err error) {
-	if old == nil {
-		return nil, false, nil
-	}
-	set, ok := old.(attr.Set)
-	if !ok || set.Of != del.Of {
-		return nil, false, errOperand
-	}
-	if left, ok := set.Minus(del); ok {
-		return left, true, nil
-	}
-	return nil, true, nil
 }
