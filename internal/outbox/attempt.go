@@ -8,6 +8,9 @@ import (
 
 // land claims a row and delivers it. from is what is known of the row, nil for the blind claim.
 func (l *lanes) land(id ID, from *Row, takeOver bool) {
+	if !l.hasTime() { // the claim that was refused before this one may have taken long
+		return
+	}
 	token, err := l.token()
 	if err != nil {
 		l.fail(err)

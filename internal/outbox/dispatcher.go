@@ -47,7 +47,7 @@ type Destination struct {
 type Observer interface {
 	// Attempted is called once for each claim won, after settling, and for each row ended without one.
 	Attempted(Attempt)
-	// Walked is called once for each lane walked.
+	// Walked is called once for each lane that could be listed.
 	Walked(Walk)
 }
 

@@ -427,6 +427,24 @@ func TestPuttingOff(t *testing.T) {
 			w.Errorf("row is %s, %q", row.Status, row.Code)
 		}
 	})
+	inWorld(t, "a row that waited for a free slot until past its time is not claimed", func(w *world) {
+		w.destination("mail", outbox.Policy{Concurrency: 1}, func(_ context.Context, row outbox.Row) outbox.Outcome {
+			if row.Key == "0" {
+				return outbox.Retryable("test.busy", 0)
+			}
+			pass(10 * time.Second) // row 1 has the only slot when row 0 falls due again
+			return outbox.Completed("")
+		})
+		ids := w.put("mail", 2, func(row *outbox.Row) {
+			if row.Key == "0" {
+				row.DeliverBy = w.now().Add(5 * time.Second)
+			}
+		})
+		w.run()
+		if row := w.row(ids[0]); row.Status != outbox.FailedRow || row.Code != outbox.CodeExpired || w.arrived[ids[0]] != 1 {
+			w.Errorf("row is %s, %q, sent %d times", row.Status, row.Code, w.arrived[ids[0]])
+		}
+	})
 	inWorld(t, "an unknown outcome is never repeated past the window", func(w *world) {
 		w.destination("charge", outbox.Policy{Deduplicates: outbox.Window(12 * time.Minute), Attempts: 100, Backoff: outbox.Backoff{Max: 20 * time.Second}},
 			func(context.Context, outbox.Row) outbox.Outcome { return outbox.Unknown("", "test.cut") })
@@ -553,6 +571,7 @@ func TestStoreTrouble(t *testing.T) {
 		if _, err := w.dispatcher.RunOnce(w.Context()); !errors.Is(err, errDown) {
 			w.Errorf("listing failed, the run says %v", err)
 		}
+		w.expect("lanes said to have been walked", len(w.walks), 0)
 		store.list.Store(0)
 		store.claim.Store(1)
 		report, err := w.dispatcher.RunOnce(w.Context())

@@ -36,10 +36,15 @@ func (id ID) PK() string {
 	return id.Destination + "#" + id.Key
 }
 
-// String is the name that logs, metrics and errors use. It does not reveal the key.
+// String is the name that logs, metrics and errors use. It does not reveal the key, nor what a foreign
+// writer put in the place of a destination.
 func (id ID) String() string {
 	sum := sha256.Sum256([]byte(id.PK()))
-	return id.Destination + "/" + hex.EncodeToString(sum[:8])
+	destination := id.Destination
+	if ValidateDestination(destination) != nil {
+		destination = "invalid"
+	}
+	return destination + "/" + hex.EncodeToString(sum[:8])
 }
 
 // GoString keeps the key out of %#v, too.

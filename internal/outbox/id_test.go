@@ -21,6 +21,7 @@ func TestKeysNeverReachTextOrLogs(t *testing.T) {
 	fmt.Fprintf(&log, "%v %+v %#v %s %v", row.ID, row.ID, row.ID, row.ID, &row.ID)
 	fmt.Fprintf(&log, "%v %+v %#v %s %v", row, row, row, row, &row)
 	fmt.Fprint(&log, outbox.ID{Destination: "mail", Key: "alice@example.com\n"}.Validate(), &outbox.RefusedError{Row: row})
+	fmt.Fprint(&log, outbox.ParsePK("alice@example.com#1"), outbox.ParsePK("alice@example.com"))
 	for _, secret := range []string{"alice", "secret", "c2VjcmV0", "116 111 112"} {
 		if strings.Contains(log.String(), secret) {
 			t.Errorf("%q in: %s", secret, &log)

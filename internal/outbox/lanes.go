@@ -47,9 +47,9 @@ func (l *lanes) finish() { l.awaitPutOff(nil) }
 // walk starts an attempt at each due row of a lane, oldest first. It returns false when the run must
 // not claim any more.
 func (l *lanes) walk(lane Lane) bool {
-	found := Walk{Lane: lane}
+	found, listed := Walk{Lane: lane}, true
 	defer func() {
-		if l.Observer != nil {
+		if listed && l.Observer != nil { // nobody must take an outage for a lane with nothing in it
 			l.Observer.Walked(found)
 		}
 	}()
@@ -57,6 +57,7 @@ func (l *lanes) walk(lane Lane) bool {
 		now := l.now()
 		page, next, err := l.Store.List(l.claiming, lane, now, after)
 		if err != nil {
+			listed = false
 			if l.claiming.Err() == nil {
 				l.fail(err)
 			}
@@ -119,7 +120,11 @@ func (l *lanes) start(id ID, from *Row) bool {
 	l.mu.Unlock()
 	l.inFlight.Go(func() {
 		defer l.release()
-		l.land(id, from, false)
+		if from == nil {
+			l.land(id, nil, false)
+		} else { // time has passed since it was read: deliver_by or the window may be over
+			l.follow(*from, Examine(l.Policy, *from, l.now()), false)
+		}
 		l.mu.Lock()
 		l.busy--
 		l.mu.Unlock()

@@ -55,9 +55,11 @@ func (r *reconciling) all() (ReconcileReport, error) {
 // more.
 func (r *reconciling) walk(d Destination, lane Lane) {
 	w := laneWalk{reconciling: r, Destination: d, found: Walk{Lane: lane}, slots: make(chan struct{}, d.Policy.Concurrency)}
+	listed := true
 	for after := ""; r.hasTime(); {
 		page, next, err := r.Store.List(r.asking, lane, readClock(r.Now), after)
 		if err != nil {
+			listed = false
 			if r.asking.Err() == nil {
 				r.fail(err)
 			}
@@ -71,7 +73,7 @@ func (r *reconciling) walk(d Destination, lane Lane) {
 		}
 	}
 	w.inFlight.Wait()
-	if r.Observer != nil {
+	if listed && r.Observer != nil { // nobody must take an outage for a lane with nothing in it
 		r.Observer.Walked(w.found)
 	}
 }
