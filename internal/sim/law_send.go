@@ -1,0 +1,128 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/landfall-dev/landfall/internal/outbox"
+)
+
+// sending is called when a process calls a sender: right after its last check.
+func (l *law) sending(p *process, row outbox.Row) *attempt {
+	l.events++
+	l.note(p.number, "sends %s under %s", row.ID, marked(row.Token))
+	policy, now := p.policy(row.Destination), p.now()
+	h := l.histories[row.ID]
+	stored, _ := l.table.row(row.ID)
+	l.must(sameRow(stored, row), "I3", "what is sent of %s is not the row as it is stored, claimed", row.ID)
+	l.must(row.Unreadable == nil, "I3", "%s is sent, and it cannot be read", row.ID)
+	a := h.find(row.Token)
+	if a == nil || a.by != p || row.Status != outbox.Dispatching {
+		l.violated("I2", "%s is sent by process %d, which does not hold it", row.ID, p.number)
+		return nil
+	}
+	a.sends++
+	a.sending = true
+	l.must(a.sends == 1, "I4", "%s is sent %d times under one claim", row.ID, a.sends)
+	l.must(!now.Truncate(time.Millisecond).After(a.at.Add(outbox.SkewMargin)), "I3", "%s is sent %v after it was claimed", row.ID, now.Sub(a.at))
+	deadline, _ := p.ctx.Deadline()
+	l.must(time.Until(deadline) >= policy.SendTimeout+outbox.ClaimMargin/2, "I3", "%s is sent with %v left", row.ID, time.Until(deadline))
+	if len(h.suspects()) > 0 {
+		l.must(l.recognised(policy, h, row, row.Until), "I4",
+			"%s is sent again, an earlier attempt may have arrived, and the remote may not recognise it", row.ID)
+	}
+	l.alone(p, a, row)
+	return a
+}
+
+// alone holds concurrency to its bounds, and what was taken over to be sent alone.
+func (l *law) alone(p *process, sent *attempt, row outbox.Row) {
+	all, here, takenOver := 0, 0, 0
+	for id, h := range l.histories {
+		for _, a := range h.attempts {
+			if a.by != p || !a.sending {
+				continue
+			}
+			all++
+			if id.Destination == row.Destination {
+				here++
+			}
+			if a.takenOver {
+				takenOver++
+			}
+		}
+	}
+	l.must(takenOver == 0 || all == 1, "I8", "%s is sent beside another row, and one of them was abandoned before", row.ID)
+	l.must(here <= p.policy(row.Destination).Concurrency, "concurrency", "%d sends at once to %s", here, row.Destination)
+	l.must(all <= p.config.concurrency, "concurrency", "%d sends at once", all)
+}
+
+// departing is called when the request leaves.
+func (l *law) departing(p *process, row outbox.Row) {
+	l.events++
+	stored, _ := l.table.row(row.ID)
+	l.must(stored.Status == outbox.Dispatching && stored.Token == row.Token, "I3", "a request for %s leaves, and its claim is over", row.ID)
+}
+
+// sent is called when a sender has reported an outcome, or panicked: that is the zero one, unknown.
+func (l *law) sent(p *process, a *attempt, out outbox.Outcome) {
+	l.events++
+	if a == nil || !a.sending || p.dead {
+		return
+	}
+	l.note(p.number, "hears %s %q of %s", out.Kind, out.Code, marked(a.token))
+	a.sending, a.answer, a.answered = false, &out, p.now()
+}
+
+// settling is called when a process begins to settle: it does not wait for the sender any more.
+func (l *law) settling(p *process, s outbox.Settlement) {
+	if a := l.histories[s.ID].find(s.Token); a != nil && a.sending {
+		a.sending, a.answered = false, p.now()
+	}
+}
+
+// asking is called when a process asks a remote about a row.
+func (l *law) asking(p *process, row outbox.Row) {
+	l.events++
+	l.note(p.number, "asks about %s", row.ID)
+	l.mustBeLate(p, row.ID, "is asked about")
+	l.must(row.Status == outbox.OutcomeUnknown, "I4", "%s is asked about, and it is %s", row.ID, row.Status)
+}
+
+// mustBeLate holds a final word on a row to come when nothing can arrive any more.
+func (l *law) mustBeLate(p *process, id outbox.ID, what string) {
+	for _, a := range l.histories[id].attempts {
+		if a.verdict != suspect {
+			continue
+		}
+		latest := a.until.Add(-a.by.skew).Add(p.policy(id.Destination).LateArrival)
+		l.must(!time.Now().Before(latest), "I4", "%s %s %v too early", id, what, time.Until(latest))
+	}
+}
+
+// answered is called when a lookup has answered.
+func (l *law) answered(p *process, row outbox.Row, answer outbox.Answer) {
+	l.events++
+	if !p.dead {
+		l.note(p.number, "is told %s about %s", answer.Kind, row.ID)
+		l.histories[row.ID].answer[p] = answer
+	}
+}
+
+// mustHaveLanded holds a completed row to have taken effect.
+func (l *law) mustHaveLanded(o *operation) {
+	l.remote.catchUp()
+	l.must(len(l.remote.effects[o.id()]) > 0 || l.orderOf[o.by].Move == outbox.MarkCompleted, "I5", "%s: completed, and it has not taken effect", o)
+}
+
+// mustBeAskedInTime holds a row of unknown outcome to be looked at when its remote can be asked, or at its
+// next look, and not much later.
+func (l *law) mustBeAskedInTime(o *operation, row outbox.Row) {
+	p := o.by.policy(row.Destination)
+	latest := o.by.now().Add(time.Hour)
+	for _, end := range []time.Time{row.Until, o.by.now().Add(p.SendTimeout + outbox.ClaimMargin)} {
+		if at := end.Add(p.LateArrival + outbox.SkewMargin); at.After(latest) {
+			latest = at
+		}
+	}
+	l.must(!row.LaneAt.After(latest), "liveness", "%s: the next look is at %v", o, row.LaneAt)
+}

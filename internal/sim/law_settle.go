@@ -1,0 +1,206 @@
+package sim
+
+import (
+	"errors"
+	"time"
+
+	"github.com/landfall-dev/landfall/internal/outbox"
+)
+
+// settled is called when a settlement changed a row's status, or began a new wait.
+func (l *law) settled(o *operation, before, after outbox.Row) {
+	s, h := o.settlement, l.histories[o.id()]
+	l.must(after.Token == before.Token && after.ClaimedAt.Equal(before.ClaimedAt) && after.Until.Equal(before.Until) && after.Window == before.Window,
+		"I2", "%s changed the claim", o)
+	switch {
+	case s.From == nil:
+		l.settledByHolder(o, h, before, after)
+	case o.by.kind == "reconciler" && before.Status == outbox.OutcomeUnknown:
+		l.settledByLookup(o, h, before, after)
+	case o.by.kind == "operator":
+		l.settledByPerson(o, h, before, after)
+	default:
+		l.settledByReader(o, h, before, after)
+	}
+	if after.Status == outbox.CompletedRow {
+		l.mustHaveLanded(o)
+	}
+	if after.Status == outbox.OutcomeUnknown {
+		l.mustBeAskedInTime(o, after)
+	}
+	if o.by.kind != "operator" {
+		l.must(after.Resolution == before.Resolution, "conservation", "%s changed what a person had noted", o)
+		l.must(after.AttemptCount == before.AttemptCount, "I8", "%s changed the number of attempts", o)
+	}
+	if o.by.kind != "reconciler" {
+		l.must(after.LookupCount == before.LookupCount, "conservation", "%s changed the number of lookups", o)
+	}
+	if after.Status.Terminal() {
+		keeps := after.ExpiresAt.Sub(time.Now())
+		retention := o.by.policy(o.id().Destination).Retention
+		const about = 2 * time.Hour // it may have been decided a while ago, by another clock
+		l.must(keeps > retention-about && keeps < retention+about, "retention", "%s: kept for %v, want %v", o, keeps, retention)
+	}
+}
+
+// settledByHolder is the table of outcomes.
+func (l *law) settledByHolder(o *operation, h *history, before, after outbox.Row) {
+	a := h.find(o.settlement.Token)
+	if a == nil || a.by != o.by || before.Token != a.token {
+		l.violated("I2", "%s was accepted from somebody else than the holder", o)
+		return
+	}
+	if before.Status != outbox.Dispatching {
+		l.must(before.Status == outbox.OutcomeUnknown && after.Status == outbox.CompletedRow, "I2", "%s after the claim was over", o)
+	}
+	out := outbox.Retryable("", 0)
+	if a.sends > 0 {
+		out = outbox.Unknown("", "")
+		if a.answer != nil {
+			out = *a.answer
+		}
+	}
+	switch out.Kind {
+	case outbox.Landed:
+		a.verdict = landed
+	case outbox.MaybeArrived:
+		a.verdict = suspect
+	default:
+		a.verdict = harmless
+	}
+	l.must(out.Ref == "" || after.RemoteRef == out.Ref, "conservation", "%s forgot the remote's reference", o)
+	l.follows(o, h, a, out, before, after)
+}
+
+// follows holds a settlement by the holder to what the table of outcomes allows.
+func (l *law) follows(o *operation, h *history, a *attempt, out outbox.Outcome, before, after outbox.Row) {
+	p, maybe := o.by.policy(o.id().Destination), len(h.suspects()) > 0
+	heard := a.answered
+	if a.sends == 0 {
+		heard = a.at
+	}
+	soonest, latest := waits(p, before, out)
+	reason := l.noRoom(p, before, h, o.by.now(), heard.Add(soonest), o.by.now().Add(latest))
+	switch after.Status {
+	case outbox.CompletedRow:
+		l.must(out.Kind == outbox.Landed, "I5", "%s: completed, and the sender said %s", o, out.Kind)
+	case outbox.Pending:
+		l.must(out.Kind == outbox.NotArrived || out.Kind == outbox.MaybeArrived, "I4", "%s: put off, and the sender said %s", o, out.Kind)
+		l.must(h.claims < p.Attempts, "I8", "%s: put off after %d attempts, with a budget of %d", o, h.claims, p.Attempts)
+		l.must(after.DeliverBy.IsZero() || after.LaneAt.Before(after.DeliverBy), "deliver_by", "%s: put off past it", o)
+		l.must(!after.LaneAt.Before(heard.Add(soonest-2*time.Millisecond)), "schedule", "%s: put off by less than %v", o, soonest)
+		l.must(!after.LaneAt.After(o.by.now().Add(latest)), "schedule", "%s: put off by more than %v", o, latest)
+		l.must(!maybe || p.Deduplicates != outbox.Never, "I4", "%s: put off, and the remote never deduplicates", o)
+	case outbox.FailedRow:
+		l.must(out.Kind != outbox.Landed && !maybe, "I5", "%s: failed, and an attempt arrived or may have", o)
+		l.must(out.Kind == outbox.Refused || reason || before.Unreadable != nil, "effort", "%s: given up with room for another attempt", o)
+	case outbox.OutcomeUnknown:
+		l.must(out.Kind != outbox.Landed, "I5", "%s: unknown, and the sender said completed", o)
+		l.must(out.Kind == outbox.Refused || reason || before.Unreadable != nil, "effort", "%s: given up with room for another attempt", o)
+	}
+	l.must(after.Status == outbox.CompletedRow || after.Code != "", "conservation", "%s: no code says why", o)
+}
+
+// waits is the shortest and the longest wait after an attempt.
+func waits(p outbox.Policy, row outbox.Row, out outbox.Outcome) (shortest, longest time.Duration) {
+	wait := p.Backoff.First
+	for range row.AttemptCount - 1 {
+		wait = min(time.Duration(float64(wait)*p.Backoff.Factor), p.Backoff.Max)
+	}
+	wait = min(wait, p.Backoff.Max)
+	asked := min(out.After, time.Hour)
+	return max(wait-wait/10, asked), max(wait+wait/10, asked) + time.Millisecond
+}
+
+// noRoom reports whether there may have been no room for another attempt, one that would have been made
+// between the soonest and the latest time.
+func (l *law) noRoom(p outbox.Policy, row outbox.Row, h *history, now, soonest, latest time.Time) bool {
+	if row.AttemptCount >= p.Attempts || !row.DeliverBy.IsZero() && !latest.Before(row.DeliverBy) {
+		return true
+	}
+	return len(h.suspects()) > 0 && !l.recognised(p, h, row, latest.Add(p.SendTimeout+outbox.ClaimMargin))
+}
+
+// recognised reports whether the remote is certain to recognise a repetition under a claim that ends at
+// until: by what the configuration said at the first attempt that may have arrived, and by what it says
+// today.
+func (l *law) recognised(p outbox.Policy, h *history, row outbox.Row, until time.Time) bool {
+	first := h.suspects()[0]
+	if row.Until.After(until) {
+		until = row.Until
+	}
+	for _, window := range []outbox.Window{first.window, p.Deduplicates} {
+		if window == outbox.Always {
+			continue
+		}
+		if !first.at.Add(time.Duration(window)).After(until.Add(p.LateArrival + outbox.SkewMargin)) {
+			return false
+		}
+	}
+	return true
+}
+
+// settledByReader is what a dispatcher may do to a row that it did not claim.
+func (l *law) settledByReader(o *operation, h *history, before, after outbox.Row) {
+	p, now := o.by.policy(o.id().Destination), o.by.now()
+	l.must(o.by.kind == "dispatcher" || before.Unreadable != nil, "I2", "%s by a %s", o, o.by.kind)
+	switch before.Status {
+	case outbox.Dispatching:
+		last := h.attempts[len(h.attempts)-1]
+		l.must(time.Now().After(last.until.Add(-last.by.skew)), "I2", "%s, and the claim of process %d is alive", o, last.by.number)
+		l.must(now.After(before.Until.Add(outbox.SkewMargin)), "I2", "%s, less than the margin after %v", o, before.Until)
+		l.must(after.Status == outbox.OutcomeUnknown, "I5", "%s: abandoned, and now %s", o, after.Status)
+		last.verdict = suspect
+	case outbox.Pending:
+		l.must(!before.LaneAt.After(now), "schedule", "%s before it was due", o)
+		want := outbox.FailedRow
+		if len(h.suspects()) > 0 {
+			want = outbox.OutcomeUnknown
+		}
+		l.must(after.Status == want, "I5", "%s: ended from pending, want %s", o, want)
+	default:
+		l.violated("I2", "%s from %s", o, before.Status)
+		return
+	}
+	reason := l.noRoom(p, before, h, now, now, now) || before.Unreadable != nil || p.Retired && before.Status == outbox.Dispatching
+	l.must(reason, "effort", "%s: given up with room for another attempt", o)
+	l.must(after.Code != "", "conservation", "%s: no code says why", o)
+}
+
+// refined is called when a settlement changed a row that showed it already: it may only have filled in
+// what the remote calls the effect.
+func (l *law) refined(o *operation, before, after outbox.Row) {
+	filled := before
+	filled.RemoteRef = after.RemoteRef
+	l.must(sameRow(filled, after) && before.RemoteRef == "" && before.Status == outbox.OutcomeUnknown, "I7", "%s again changed the row", o)
+}
+
+// toldSettlement is called when a process hears of its settlement.
+func (l *law) toldSettlement(o *operation, err error) {
+	if o.by.dead {
+		return
+	}
+	switch {
+	case err == nil:
+		l.must(o.shown, "I5", "%s: told that it is settled, and it is not", o)
+	case errors.Is(err, outbox.ErrConflict):
+		l.must(!o.shown, "I7", "%s: told that it conflicts, and it took effect", o)
+	}
+	l.scan("an error of the table", err)
+	o.by.told.settled(o.settlement, err)
+}
+
+// toldPut is called when an application hears of its put.
+func (l *law) toldPut(o *operation, err error) {
+	if o.by.dead {
+		return
+	}
+	wanted := o.put.Origin == l.histories[o.id()].wanted.Origin
+	switch {
+	case err == nil:
+		l.must(o.shown, "I1", "%s: told that it is there, and it is not", o)
+	case errors.Is(err, outbox.ErrExists):
+		l.must(!wanted, "I1", "%s: told that the key is in use, and it is this row's", o)
+	}
+	l.scan("an error of the table", err)
+}

@@ -1,0 +1,235 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/landfall-dev/landfall/internal/outbox"
+)
+
+// puts are the rows that applications put, each again until they hear that it is there; and now and then
+// once more, the same or with other content.
+func (w *world) puts() (all []happening) {
+	for i := range w.rows {
+		d := roll(w.seed, "put", i)
+		all = append(all, happening{w.rows[i].put, func(int) { w.running.Go(func() { w.put(i, d) }) }})
+	}
+	return all
+}
+
+func (w *world) put(i int, d *dice) {
+	p := w.start("application", 24*time.Hour)
+	row := w.rows[i].Row
+	now := p.now().Truncate(time.Millisecond)
+	row.CreatedAt, row.LaneAt = now, now.Add(w.rows[i].notBefore).Truncate(time.Millisecond)
+	if w.rows[i].deliverBy > 0 {
+		row.DeliverBy = now.Add(w.rows[i].deliverBy).Truncate(time.Millisecond)
+	}
+	shards := p.policy(row.Destination).Shards
+	row.Lane = outbox.Lane{Kind: outbox.DueLane, Destination: row.Destination, Shard: row.Shard(shards)}
+	w.mu.Lock()
+	w.law.wants(row)
+	w.mu.Unlock()
+	store := w.table.open(p)
+	for again := d.chance(0.2); ; {
+		switch err := store.Put(p.ctx, row); {
+		case p.ctx.Err() != nil:
+			return // it crashed, and its row is there or not
+		case err != nil:
+			continue
+		case again:
+			again = false
+			other := row
+			other.Origin, other.Payload = "of another", []byte("other content "+secret)
+			if err := store.Put(p.ctx, other); err == nil {
+				w.mu.Lock()
+				w.violated("I1", "%s was put twice with different content", row.ID)
+				w.mu.Unlock()
+			}
+			continue
+		}
+		return
+	}
+}
+
+// sweeps are a run each minute of each part, some twice.
+func (w *world) sweeps() (all []happening) {
+	d := roll(w.seed, "sweeps")
+	for at := time.Duration(0); at < w.length; at += time.Minute {
+		for part := range w.versionAt(at, d).parts {
+			for range 1 + d.below(2)*d.below(2) {
+				all = append(all, happening{at + d.between(time.Millisecond, 20*time.Second), func(int) {
+					w.running.Go(func() { w.dispatch(part) })
+				}})
+			}
+		}
+	}
+	return all
+}
+
+// dispatch is one invocation of the dispatcher.
+func (w *world) dispatch(part int) {
+	longest := time.Duration(0)
+	for _, v := range w.versions {
+		for _, p := range v.policies {
+			longest = max(longest, p.SendTimeout)
+		}
+	}
+	p := w.start("dispatcher", 65*time.Second+longest+10*time.Second)
+	o := p.observer()
+	d := outbox.Dispatcher{
+		Store: w.table.open(p), Concurrency: p.config.concurrency, ClaimedBy: "request",
+		Now: p.now, Rand: p, Observer: o, Part: part % p.config.parts, Of: p.config.parts, Destinations: w.configured(p),
+	}
+	report, err := d.RunOnce(p.ctx)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.dead {
+		p.law.dispatched(p, report, err)
+		p.note(p.number, "ends: %d claimed", report.Claimed())
+	}
+	p.end(o, report, err)
+}
+
+func (w *world) configured(p *process) (all []outbox.Destination) {
+	for i := range w.destinations {
+		d := &w.destinations[i]
+		one := outbox.Destination{Name: d.name, Policy: p.config.policies[i], Sender: &sender{p, d}}
+		if d.lookup {
+			one.Lookup = &lookup{p, d}
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// reconciliations are runs of the reconciler, some at once.
+func (w *world) reconciliations() (all []happening) {
+	d := roll(w.seed, "reconciliations")
+	for at := time.Minute; at < w.length; at += d.between(time.Minute, 6*time.Minute) {
+		for range 1 + d.below(2) {
+			all = append(all, happening{at + d.between(time.Millisecond, 20*time.Second), func(int) {
+				w.running.Go(w.reconcile)
+			}})
+		}
+	}
+	return all
+}
+
+// reconcile is one invocation of the reconciler.
+func (w *world) reconcile() {
+	p := w.start("reconciler", 3*time.Minute)
+	o := p.observer()
+	r := outbox.Reconciler{
+		Store: w.table.open(p), Concurrency: p.config.concurrency, Now: p.now, Observer: o, Destinations: w.configured(p),
+	}
+	report, err := r.RunOnce(p.ctx)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.dead {
+		p.law.reconciled(p, report, err)
+	}
+	p.end(o, report, err)
+}
+
+// calmDown lets everything come to its end, now that nothing goes wrong any more.
+func (w *world) calmDown() {
+	w.mu.Lock()
+	w.calm = true
+	w.note(0, "from now on nothing goes wrong")
+	w.mu.Unlock()
+	const bound = 6 * time.Hour
+	for deadline := time.Now().Add(bound); ; {
+		for part := range w.versionAt(time.Since(w.begun), roll(w.seed, "calm")).parts {
+			w.dispatch(part)
+		}
+		w.reconcile()
+		w.mu.Lock()
+		next, open := w.law.next()
+		if open && time.Now().After(deadline) {
+			w.law.stuck(bound)
+			open = false
+		}
+		w.mu.Unlock()
+		if !open {
+			return
+		}
+		wait := min(max(time.Until(next), time.Second), 10*time.Minute)
+		sleepUntil(context.Background(), w.instant(time.Now().Add(wait), worldSlots+ownSlots-1))
+	}
+}
+
+// orders are what people have done to rows.
+func (w *world) orders() (all []happening) {
+	if !w.operators {
+		return nil
+	}
+	d := roll(w.seed, "orders")
+	for range d.below(12) {
+		at, row := d.between(time.Minute, w.length), d.below(len(w.rows))
+		dice := roll(w.seed, "order", at)
+		all = append(all, happening{at, func(int) { w.running.Go(func() { w.order(w.rows[row].ID, dice) }) }})
+	}
+	return all
+}
+
+// order is one order on one row.
+func (w *world) order(id outbox.ID, d *dice) {
+	p := w.start("operator", time.Hour)
+	person := &person{store: w.table.open(p), process: p}
+	operator := outbox.Operator{Store: person, Destinations: w.configured(p), Now: p.now}
+	w.mu.Lock()
+	row, exists := w.table.row(id)
+	w.mu.Unlock()
+	if !exists {
+		return
+	}
+	o := outbox.Order{By: "operator", Reason: "asked them"}
+	switch row.Status {
+	case outbox.Pending:
+		o.Move = outbox.Cancel
+	case outbox.FailedRow:
+		o.Move = outbox.Retry
+	default:
+		o.Move = pick(d, outbox.MarkCompleted, outbox.MarkFailed, outbox.Resend)
+		o.NeverArrived = o.Move == outbox.Resend && d.chance(0.7)
+		o.Force = d.chance(0.2)
+	}
+	person.order = o
+	w.mu.Lock()
+	w.law.ordering(p, o)
+	w.mu.Unlock()
+	_, err := operator.Do(p.ctx, id, o)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err != nil {
+		w.note(p.number, "%s: %v", o.Move, err)
+	}
+	w.law.scan("an operator's error", err)
+}
+
+// person reads a row and asks the remote about it, thoroughly, before giving an order about just that
+// row; and gives none that would be a lie.
+type person struct {
+	store
+	process *process
+	order   outbox.Order
+}
+
+var errWouldLie = errors.New("the remote says otherwise")
+
+// Get implements [outbox.OperatorStore].
+func (p *person) Get(ctx context.Context, id outbox.ID) (outbox.Row, error) {
+	row, err := p.store.Get(ctx, id)
+	w := p.process.world
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.remote.catchUp()
+	happens := w.remote.willDo(id)
+	if lies := p.order.Move == outbox.MarkCompleted && !happens || p.order.Move == outbox.MarkFailed && happens ||
+		p.order.NeverArrived && happens; err == nil && lies {
+		return outbox.Row{}, errWouldLie
+	}
+	return row, err
+}
