@@ -1,7 +1,6 @@
 package ddb
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,10 +22,8 @@ const (
 type batchGetTable struct {
 	Keys                 []attr.Map
 	ProjectionExpression *string `json:",omitempty"`
-	placeholders
+	params
 	ConsistentRead bool `json:",omitempty"`
-
-	AttributesToGet json.RawMessage `json:",omitempty"` // legacy
 }
 
 type batchGetInput struct {
@@ -47,17 +44,13 @@ type batchRead struct {
 	factor float64
 }
 
-func (db *DB) batchGetItem(body []byte) (operation, error) {
-	var in batchGetInput
-	if err := wire.Decode(body, &in); err != nil {
-		return operation{}, err
-	}
+func (db *DB) batchGetItem(in *batchGetInput) (operation, error) {
 	reads, err := in.reads()
 	if err != nil {
 		return operation{}, err
 	}
 	return operation{resource: reads[0].table, run: func(now time.Time, f faults.Fault) wire.Outcome {
-		return db.batchGet(now, f, &in, reads)
+		return db.batchGet(now, f, in, reads)
 	}}, nil
 }
 
@@ -67,7 +60,7 @@ func (in *batchGetInput) reads() ([]batchRead, error) {
 		return nil, validation("The requestItems parameter is required for BatchGetItem")
 	}
 	var c constraints
-	c.enum("returnConsumedCapacity", in.ReturnConsumedCapacity, "INDEXES", "TOTAL", "NONE")
+	c.asked(in.ReturnConsumedCapacity)
 	var reads []batchRead
 	for _, name := range slices.Sorted(maps.Keys(in.RequestItems)) {
 		t := in.RequestItems[name]
@@ -78,7 +71,7 @@ func (in *batchGetInput) reads() ([]batchRead, error) {
 		if len(t.Keys) > maxBatchGets {
 			return nil, validation("1 validation error detected: Value at 'RequestItems.%s.member.Keys' failed to satisfy constraint: Member must have length less than or equal to %d", name, maxBatchGets)
 		}
-		get := getInput{TableName: &name, Key: t.Keys[0], ProjectionExpression: t.ProjectionExpression, placeholders: t.placeholders, AttributesToGet: t.AttributesToGet}
+		get := getInput{TableName: &name, Key: t.Keys[0], ProjectionExpression: t.ProjectionExpression, params: t.params}
 		l, err := get.lookup()
 		if err != nil {
 			return nil, err
@@ -184,17 +177,13 @@ type batchMutation struct {
 	in batchWrite
 }
 
-func (db *DB) batchWriteItem(body []byte) (operation, error) {
-	var in batchWriteInput
-	if err := wire.Decode(body, &in); err != nil {
-		return operation{}, err
-	}
+func (db *DB) batchWriteItem(in *batchWriteInput) (operation, error) {
 	writes, err := in.writes()
 	if err != nil {
 		return operation{}, err
 	}
 	return operation{resource: writes[0].table, run: func(now time.Time, f faults.Fault) wire.Outcome {
-		return db.batchWriteAll(now, f, &in, writes)
+		return db.batchWriteAll(now, f, in, writes)
 	}}, nil
 }
 

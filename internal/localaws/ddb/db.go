@@ -63,31 +63,43 @@ func (o operation) Run(now time.Time, f faults.Fault) wire.Outcome {
 	return o.run(now, f)
 }
 
-// onTable is an operation without costs.
-func onTable(resource string, run func(now time.Time) (any, error)) operation {
+// plain is an operation that consumes nothing.
+func plain(resource string, run func(now time.Time) (any, error)) operation {
 	return operation{resource: resource, run: func(now time.Time, _ faults.Fault) wire.Outcome {
 		answer, err := run(now)
 		return wire.Outcome{Answer: answer, Err: err}
 	}}
 }
 
+// operations are what the service can do.
 var operations = map[string]func(*DB, []byte) (operation, error){
-	"BatchGetItem":       (*DB).batchGetItem,
-	"BatchWriteItem":     (*DB).batchWriteItem,
-	"CreateTable":        (*DB).createTable,
-	"DeleteItem":         (*DB).deleteItem,
-	"DeleteTable":        (*DB).deleteTable,
-	"DescribeTable":      (*DB).describeTable,
-	"DescribeTimeToLive": (*DB).describeTimeToLive,
-	"GetItem":            (*DB).getItem,
-	"ListTables":         (*DB).listTables,
-	"PutItem":            (*DB).putItem,
-	"Query":              (*DB).query,
-	"Scan":               (*DB).scan,
-	"TransactGetItems":   (*DB).transactGetItems,
-	"TransactWriteItems": (*DB).transactWriteItems,
-	"UpdateItem":         (*DB).updateItem,
-	"UpdateTimeToLive":   (*DB).updateTimeToLive,
+	"BatchGetItem":       reading((*DB).batchGetItem),
+	"BatchWriteItem":     reading((*DB).batchWriteItem),
+	"CreateTable":        reading((*DB).createTable),
+	"DeleteItem":         reading((*DB).deleteItem),
+	"DeleteTable":        reading((*DB).deleteTable),
+	"DescribeTable":      reading((*DB).describeTable),
+	"DescribeTimeToLive": reading((*DB).describeTimeToLive),
+	"GetItem":            reading((*DB).getItem),
+	"ListTables":         reading((*DB).listTables),
+	"PutItem":            reading((*DB).putItem),
+	"Query":              reading((*DB).query),
+	"Scan":               reading((*DB).scan),
+	"TransactGetItems":   reading((*DB).transactGetItems),
+	"TransactWriteItems": reading((*DB).transactWriteItems),
+	"UpdateItem":         reading((*DB).updateItem),
+	"UpdateTimeToLive":   reading((*DB).updateTimeToLive),
+}
+
+// reading decodes the parameters of an operation before they are checked.
+func reading[T any](check func(*DB, *T) (operation, error)) func(*DB, []byte) (operation, error) {
+	return func(db *DB, body []byte) (operation, error) {
+		in := new(T)
+		if err := wire.Decode(body, in); err != nil {
+			return operation{}, err
+		}
+		return check(db, in)
+	}
 }
 
 // Decode reads and checks a request as far as that is possible without looking at tables.

@@ -100,6 +100,18 @@ func (c *constraints) enum(parameter, value string, allowed ...string) {
 	c.add("'"+value+"'", parameter, "Member must satisfy enum value set: ["+strings.Join(allowed, ", ")+"]")
 }
 
+// required demands that a parameter is there.
+func (c *constraints) required(parameter string, there bool) {
+	if !there {
+		c.add("null", parameter, "Member must not be null")
+	}
+}
+
+// asked checks what an answer is to say of consumption.
+func (c *constraints) asked(capacity string) {
+	c.enum("returnConsumedCapacity", capacity, "INDEXES", "TOTAL", "NONE")
+}
+
 // between demands a length or a number in a range.
 func (c *constraints) between(parameter, shown string, what string, n, low, high int) {
 	if n < low {
@@ -134,8 +146,7 @@ func (c *constraints) tableName(name *string) string { return c.newTableName(nam
 
 // newTableName demands a name of a minimal length; only new tables' names are held to the service's 3.
 func (c *constraints) newTableName(name *string, shortest int) string {
-	if name == nil {
-		c.add("null", "tableName", "Member must not be null")
+	if c.required("tableName", name != nil); name == nil {
 		return ""
 	}
 	n := *name

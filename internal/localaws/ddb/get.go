@@ -1,7 +1,6 @@
 package ddb
 
 import (
-	"encoding/json"
 	"time"
 
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
@@ -15,11 +14,9 @@ type getInput struct {
 	TableName            *string
 	Key                  attr.Map
 	ProjectionExpression *string
-	placeholders
+	params
 	ConsistentRead         bool
 	ReturnConsumedCapacity string
-
-	AttributesToGet json.RawMessage // legacy
 }
 
 type getAnswer struct {
@@ -37,14 +34,9 @@ type lookup struct {
 func (in *getInput) lookup() (lookup, error) {
 	var c constraints
 	l := lookup{table: c.tableName(in.TableName), key: in.Key}
-	if in.Key == nil {
-		c.add("null", "key", "Member must not be null")
-	}
-	c.enum("returnConsumedCapacity", in.ReturnConsumedCapacity, "INDEXES", "TOTAL", "NONE")
+	c.required("key", in.Key != nil)
+	c.asked(in.ReturnConsumedCapacity)
 	if err := c.err(); err != nil {
-		return l, err
-	}
-	if err := refuseLegacy(named{"AttributesToGet": in.AttributesToGet}, map[string]*string{"ProjectionExpression": in.ProjectionExpression}); err != nil {
 		return l, err
 	}
 	scope, err := in.scope(map[string]*string{"ProjectionExpression": in.ProjectionExpression})
@@ -78,11 +70,7 @@ func (db *DB) found(l lookup, now time.Time, factor float64) (attr.Map, ledger.C
 	return item, cost, nil
 }
 
-func (db *DB) getItem(body []byte) (operation, error) {
-	var in getInput
-	if err := wire.Decode(body, &in); err != nil {
-		return operation{}, err
-	}
+func (db *DB) getItem(in *getInput) (operation, error) {
 	l, err := in.lookup()
 	if err != nil {
 		return operation{}, err

@@ -1,6 +1,7 @@
 package ddb
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -11,10 +12,22 @@ import (
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/expr"
 )
 
-// placeholders are the parameters that the expressions of a request share.
-type placeholders struct {
-	ExpressionAttributeNames  map[string]string
-	ExpressionAttributeValues values
+// params are the parameters that the expressions of a request share, and those that expressions have replaced.
+type params struct {
+	ExpressionAttributeNames  map[string]string `json:",omitempty"`
+	ExpressionAttributeValues values            `json:",omitempty"`
+	legacy
+}
+
+// legacy are parameters that are refused: expressions can do all that they could.
+type legacy struct {
+	AttributesToGet     json.RawMessage `json:",omitempty"`
+	AttributeUpdates    json.RawMessage `json:",omitempty"`
+	ConditionalOperator json.RawMessage `json:",omitempty"`
+	Expected            json.RawMessage `json:",omitempty"`
+	KeyConditions       json.RawMessage `json:",omitempty"`
+	QueryFilter         json.RawMessage `json:",omitempty"`
+	ScanFilter          json.RawMessage `json:",omitempty"`
 }
 
 // values are placeholders for values; what is wrong with one is said with its name.
@@ -30,47 +43,75 @@ func (v *values) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// scope is what expressions are resolved in. expressions are those of the request that may be given; nil ones are not.
-func (p *placeholders) scope(expressions map[string]*string) (*expr.Scope, error) {
-	given := false
-	for _, e := range expressions {
-		given = given || e != nil
-	}
-	for _, m := range []struct {
-		name, mark string
-		keys       []string
-		set        bool
-	}{
-		{"ExpressionAttributeNames", "#", slices.Sorted(maps.Keys(p.ExpressionAttributeNames)), p.ExpressionAttributeNames != nil},
-		{"ExpressionAttributeValues", ":", slices.Sorted(maps.Keys(p.ExpressionAttributeValues)), p.ExpressionAttributeValues != nil},
-	} {
-		switch {
-		case m.set && !given:
-			return nil, validation("%s can only be specified when using expressions: %s", m.name, nullNames(expressions))
-		case m.set && len(m.keys) == 0:
-			return nil, validation("%s must not be empty", m.name)
-		}
-		for _, k := range m.keys {
-			if !strings.HasPrefix(k, m.mark) || len(k) == 1 {
-				return nil, validation("%s contains invalid key: Syntax error; key: \"%s\"", m.name, k)
-			}
+// scope is what expressions are resolved in. expressions are those that the request may have, nil where it has not.
+func (p *params) scope(expressions map[string]*string) (*expr.Scope, error) {
+	var given, absent []string
+	for _, name := range slices.Sorted(maps.Keys(expressions)) {
+		if expressions[name] != nil {
+			given = append(given, name)
+		} else {
+			absent = append(absent, name)
 		}
 	}
-	for k, n := range p.ExpressionAttributeNames {
-		if n == "" {
-			return nil, validation("ExpressionAttributeNames contains invalid value: Empty attribute name for key %s", k)
+	if err := p.refuse(given); err != nil {
+		return nil, err
+	}
+	names := slices.Sorted(maps.Keys(p.ExpressionAttributeNames))
+	err := checkPlaceholders("ExpressionAttributeNames", '#', names, p.ExpressionAttributeNames != nil, given, absent)
+	if err == nil {
+		values := slices.Sorted(maps.Keys(p.ExpressionAttributeValues))
+		err = checkPlaceholders("ExpressionAttributeValues", ':', values, p.ExpressionAttributeValues != nil, given, absent)
+	}
+	for _, k := range names {
+		if p.ExpressionAttributeNames[k] == "" {
+			err = cmp.Or(err, error(validation("ExpressionAttributeNames contains invalid value: Empty attribute name for key %s", k)))
 		}
 	}
-	return &expr.Scope{Names: p.ExpressionAttributeNames, Values: attr.Map(p.ExpressionAttributeValues)}, nil
+	return &expr.Scope{Names: p.ExpressionAttributeNames, Values: attr.Map(p.ExpressionAttributeValues)}, err
 }
 
-func nullNames(expressions map[string]*string) string {
-	names := slices.Sorted(maps.Keys(expressions))
-	if len(names) == 1 {
-		return names[0] + " is null"
+func checkPlaceholders(parameter string, mark byte, keys []string, set bool, given, absent []string) error {
+	switch {
+	case !set:
+		return nil
+	case len(given) == 0 && len(absent) == 1:
+		return validation("%s can only be specified when using expressions: %s is null", parameter, absent[0])
+	case len(given) == 0:
+		return validation("%s can only be specified when using expressions: %s are null", parameter, strings.Join(absent, " and "))
+	case len(keys) == 0:
+		return validation("%s must not be empty", parameter)
 	}
-	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1] + " are null"
+	for _, k := range keys {
+		if len(k) < 2 || k[0] != mark {
+			return validation("%s contains invalid key: Syntax error; key: \"%s\"", parameter, k)
+		}
+	}
+	return nil
 }
+
+// refuse is an error if any legacy parameter is there.
+func (l *legacy) refuse(expressions []string) error {
+	var old []string
+	for name, value := range map[string]json.RawMessage{
+		"AttributesToGet": l.AttributesToGet, "AttributeUpdates": l.AttributeUpdates, "ConditionalOperator": l.ConditionalOperator,
+		"Expected": l.Expected, "KeyConditions": l.KeyConditions, "QueryFilter": l.QueryFilter, "ScanFilter": l.ScanFilter,
+	} {
+		if len(value) > 0 && string(value) != "null" {
+			old = append(old, name)
+		}
+	}
+	slices.Sort(old)
+	switch {
+	case len(old) == 0:
+		return nil
+	case len(expressions) > 0:
+		return validation("Can not use both expression and non-expression parameters in the same request: Non-expression parameters: {%s} Expression parameters: {%s}", strings.Join(old, ", "), strings.Join(expressions, ", "))
+	}
+	return validation("The local DynamoDB does not support %s; use expressions, which have replaced it", strings.Join(old, ", "))
+}
+
+// MarshalJSON writes them.
+func (v values) MarshalJSON() ([]byte, error) { return attr.Map(v).MarshalJSON() }
 
 func parseCondition(kind string, src *string, scope *expr.Scope) (*expr.Condition, error) {
 	if src == nil {
@@ -86,37 +127,6 @@ func parseProjection(src *string, scope *expr.Scope) (*expr.Projection, error) {
 	}
 	p, err := expr.ParseProjection(*src, scope)
 	return p, invalid("Invalid ProjectionExpression: ", err)
-}
-
-// named are parameters by name; legacy ones are not supported, and never allowed beside expressions.
-type named map[string]json.RawMessage
-
-func (n named) given() []string {
-	var list []string
-	for _, name := range slices.Sorted(maps.Keys(n)) {
-		if len(n[name]) > 0 && string(n[name]) != "null" {
-			list = append(list, name)
-		}
-	}
-	return list
-}
-
-// refuseLegacy is an error if any parameter is used that expressions have replaced.
-func refuseLegacy(legacy named, expressions map[string]*string) error {
-	old := legacy.given()
-	if len(old) == 0 {
-		return nil
-	}
-	var new []string
-	for _, name := range slices.Sorted(maps.Keys(expressions)) {
-		if expressions[name] != nil {
-			new = append(new, name)
-		}
-	}
-	if len(new) > 0 {
-		return validation("Can not use both expression and non-expression parameters in the same request: Non-expression parameters: {%s} Expression parameters: {%s}", strings.Join(old, ", "), strings.Join(new, ", "))
-	}
-	return validation("The local DynamoDB does not support %s; use expressions, which have replaced it", strings.Join(old, ", "))
 }
 
 // keyNotFilter is an error if a filter uses the key of what is queried.

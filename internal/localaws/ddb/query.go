@@ -1,7 +1,6 @@
 package ddb
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -22,7 +21,7 @@ type pageInput struct {
 	KeyConditionExpression *string
 	FilterExpression       *string
 	ProjectionExpression   *string
-	placeholders
+	params
 	ScanIndexForward       *bool
 	Limit                  *int
 	ExclusiveStartKey      attr.Map
@@ -30,8 +29,6 @@ type pageInput struct {
 	ConsistentRead         bool
 	Segment, TotalSegments *int
 	ReturnConsumedCapacity string
-
-	AttributesToGet, KeyConditions, QueryFilter, ScanFilter, ConditionalOperator json.RawMessage // legacy
 }
 
 type pageAnswer struct {
@@ -51,15 +48,11 @@ type page struct {
 	projection *expr.Projection
 }
 
-func (db *DB) query(body []byte) (operation, error) { return db.page(body, true) }
+func (db *DB) query(in *pageInput) (operation, error) { return db.page(in, true) }
 
-func (db *DB) scan(body []byte) (operation, error) { return db.page(body, false) }
+func (db *DB) scan(in *pageInput) (operation, error) { return db.page(in, false) }
 
-func (db *DB) page(body []byte, query bool) (operation, error) {
-	var in pageInput
-	if err := wire.Decode(body, &in); err != nil {
-		return operation{}, err
-	}
+func (db *DB) page(in *pageInput, query bool) (operation, error) {
 	p, err := in.page(query)
 	if err != nil {
 		return operation{}, err
@@ -78,7 +71,7 @@ func (in *pageInput) page(query bool) (*page, error) {
 			c.between("limit", fmt.Sprintf("'%d'", *in.Limit), "value", *in.Limit, 1, 1<<31-1)
 		}
 	}
-	c.enum("returnConsumedCapacity", in.ReturnConsumedCapacity, "INDEXES", "TOTAL", "NONE")
+	c.asked(in.ReturnConsumedCapacity)
 	c.enum("select", in.Select, "SPECIFIC_ATTRIBUTES", "COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES")
 	if in.TotalSegments != nil {
 		c.between("totalSegments", fmt.Sprintf("'%d'", *in.TotalSegments), "value", *in.TotalSegments, 1, 1000000)
@@ -89,21 +82,10 @@ func (in *pageInput) page(query bool) (*page, error) {
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	legacy := named{"AttributesToGet": in.AttributesToGet, "KeyConditions": in.KeyConditions, "QueryFilter": in.QueryFilter, "ScanFilter": in.ScanFilter, "ConditionalOperator": in.ConditionalOperator}
-	if err := refuseLegacy(legacy, in.expressions()); err != nil {
-		return nil, err
-	}
-	if query && in.KeyConditionExpression == nil {
-		return nil, validation("Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.")
-	}
 	if err := in.checkShape(query); err != nil {
 		return nil, err
 	}
-	return p, p.parse()
-}
-
-func (in *pageInput) expressions() map[string]*string {
-	return map[string]*string{"KeyConditionExpression": in.KeyConditionExpression, "FilterExpression": in.FilterExpression, "ProjectionExpression": in.ProjectionExpression}
+	return p, p.parse(query)
 }
 
 // checkShape finds parameters that contradict each other.
@@ -127,9 +109,11 @@ func (in *pageInput) checkShape(query bool) error {
 	return nil
 }
 
-func (p *page) parse() (err error) {
+func (p *page) parse(query bool) (err error) {
 	in := p.in
-	if p.scope, err = in.scope(in.expressions()); err != nil {
+	if p.scope, err = in.scope(map[string]*string{
+		"KeyConditionExpression": in.KeyConditionExpression, "FilterExpression": in.FilterExpression, "ProjectionExpression": in.ProjectionExpression,
+	}); err != nil {
 		return err
 	}
 	if p.filter, err = parseCondition("FilterExpression", in.FilterExpression, p.scope); err != nil {
@@ -138,10 +122,10 @@ func (p *page) parse() (err error) {
 	if p.projection, err = parseProjection(in.ProjectionExpression, p.scope); err != nil {
 		return err
 	}
-	if in.KeyConditionExpression == nil {
-		return invalid("", p.scope.Unused())
+	if query && in.KeyConditionExpression == nil {
+		return validation("Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.")
 	}
-	// Its meaning needs the table; that it can be parsed does not.
+	// What it means needs the table; that it can be parsed does not.
 	if _, err := parseCondition("KeyConditionExpression", in.KeyConditionExpression, p.scope); err != nil {
 		return err
 	}

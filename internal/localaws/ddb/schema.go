@@ -53,15 +53,12 @@ func (spec *tableSpec) table() (*table, error) {
 func (spec *tableSpec) constrain(c *constraints) {
 	c.enum("billingMode", spec.BillingMode, "PROVISIONED", "PAY_PER_REQUEST")
 	c.enum("tableClass", spec.TableClass, "STANDARD", "STANDARD_INFREQUENT_ACCESS")
-	if spec.KeySchema == nil {
-		c.add("null", "keySchema", "Member must not be null")
-	}
-	if spec.AttributeDefinitions == nil {
-		c.add("null", "attributeDefinitions", "Member must not be null")
-	}
+	c.required("keySchema", spec.KeySchema != nil)
+	c.required("attributeDefinitions", spec.AttributeDefinitions != nil)
 	constrainKeys(c, "keySchema", spec.KeySchema)
 	for i, d := range spec.AttributeDefinitions {
 		at := fmt.Sprintf("attributeDefinitions.%d.member.", i+1)
+		c.required(at+"attributeType", d.AttributeType != "")
 		c.enum(at+"attributeType", d.AttributeType, "B", "N", "S")
 		c.between(at+"attributeName", "'"+d.AttributeName+"'", "length", len(d.AttributeName), 1, 255)
 	}

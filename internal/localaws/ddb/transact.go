@@ -42,45 +42,32 @@ type transaction struct {
 	digest    [32]byte // of the items, however their JSON was written
 }
 
-func (db *DB) transactWriteItems(body []byte) (operation, error) {
-	var in transactInput
-	if err := wire.Decode(body, &in); err != nil {
+func (db *DB) transactWriteItems(in *transactInput) (operation, error) {
+	var c constraints
+	c.length("transactItems", len(in.TransactItems), maxTransactItems)
+	c.asked(in.ReturnConsumedCapacity)
+	c.enum("returnItemCollectionMetrics", in.ReturnItemCollectionMetrics, "SIZE", "NONE")
+	c.between("clientRequestToken", "'"+in.ClientRequestToken+"'", "length", len(in.ClientRequestToken), 0, 36)
+	if err := c.err(); err != nil {
 		return operation{}, err
 	}
-	tx, err := in.transaction()
-	if err != nil {
-		return operation{}, err
-	}
-	if in.ClientRequestToken != "" {
-		if tx.digest, err = digest(body); err != nil {
+	tx := &transaction{in: in, mutations: make([]*mutation, len(in.TransactItems))}
+	for i, item := range in.TransactItems {
+		var err error
+		if tx.mutations[i], err = item.mutation(); err != nil {
 			return operation{}, err
 		}
 	}
+	canonical, err := json.Marshal(in.TransactItems)
+	if err != nil {
+		return operation{}, fmt.Errorf("digest transaction: %w", err)
+	}
+	tx.digest = sha256.Sum256(canonical)
 	return operation{
 		resource: tx.mutations[0].table,
 		conflict: conflictAmong(len(tx.mutations)),
 		run:      func(now time.Time, _ faults.Fault) wire.Outcome { return db.transact(now, tx) },
 	}, nil
-}
-
-func (in *transactInput) transaction() (*transaction, error) {
-	var c constraints
-	c.length("transactItems", len(in.TransactItems), maxTransactItems)
-	c.enum("returnConsumedCapacity", in.ReturnConsumedCapacity, "INDEXES", "TOTAL", "NONE")
-	c.enum("returnItemCollectionMetrics", in.ReturnItemCollectionMetrics, "SIZE", "NONE")
-	c.between("clientRequestToken", "'"+in.ClientRequestToken+"'", "length", len(in.ClientRequestToken), 0, 36)
-	if err := c.err(); err != nil {
-		return nil, err
-	}
-	tx := &transaction{in: in}
-	for _, item := range in.TransactItems {
-		m, err := item.mutation()
-		if err != nil {
-			return nil, err
-		}
-		tx.mutations = append(tx.mutations, m)
-	}
-	return tx, nil
 }
 
 func (item transactItem) mutation() (*mutation, error) {
@@ -104,19 +91,6 @@ func (item transactItem) mutation() (*mutation, error) {
 		return nil, validation("1 validation error detected: Value null at 'transactItems.1.member.update.updateExpression' failed to satisfy constraint: Member must not be null")
 	}
 	return only.mutation(v)
-}
-
-// digest identifies what a transaction does: its items, without regard to the order of names.
-func digest(body []byte) ([32]byte, error) {
-	var in struct{ TransactItems any }
-	if err := json.Unmarshal(body, &in); err != nil {
-		return [32]byte{}, fmt.Errorf("digest transaction: %w", err)
-	}
-	canonical, err := json.Marshal(in)
-	if err != nil {
-		return [32]byte{}, fmt.Errorf("digest transaction: %w", err)
-	}
-	return sha256.Sum256(canonical), nil
 }
 
 // tokens are the client request tokens of the last ten minutes.
@@ -319,6 +293,6 @@ func cancelled(reasons []reason) *wire.Error {
 		codes[i] = r.Code
 	}
 	e := failure("TransactionCanceledException", "Transaction cancelled, please refer cancellation reasons for specific reasons [%s]", strings.Join(codes, ", "))
-	e.Fields = map[string]any{"CancellationReasons": reasons}
+	e.Fields = fields{"CancellationReasons": reasons}
 	return e
 }

@@ -24,18 +24,12 @@ type itemAnswer struct {
 	Item attr.Map `json:",omitzero"`
 }
 
-func (db *DB) transactGetItems(body []byte) (operation, error) {
-	var in transactGetInput
-	if err := wire.Decode(body, &in); err != nil {
-		return operation{}, err
-	}
+func (db *DB) transactGetItems(in *transactGetInput) (operation, error) {
 	var c constraints
 	c.length("transactItems", len(in.TransactItems), maxTransactItems)
-	c.enum("returnConsumedCapacity", in.ReturnConsumedCapacity, "INDEXES", "TOTAL", "NONE")
+	c.asked(in.ReturnConsumedCapacity)
 	for i, item := range in.TransactItems {
-		if item.Get == nil {
-			c.add("null", fmt.Sprintf("transactItems.%d.member.get", i+1), "Member must not be null")
-		}
+		c.required(fmt.Sprintf("transactItems.%d.member.get", i+1), item.Get != nil)
 	}
 	if err := c.err(); err != nil {
 		return operation{}, err

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
-	"github.com/landfall-dev/landfall/internal/localaws/wire"
 )
 
 type ttlSpec struct {
@@ -12,30 +11,22 @@ type ttlSpec struct {
 	Enabled       bool
 }
 
-func (db *DB) updateTimeToLive(body []byte) (operation, error) {
-	var in struct {
-		TableName               *string
-		TimeToLiveSpecification *ttlSpec
-	}
-	if err := wire.Decode(body, &in); err != nil {
-		return operation{}, err
-	}
+type ttlInput struct {
+	TableName               *string
+	TimeToLiveSpecification *ttlSpec
+}
+
+func (db *DB) updateTimeToLive(in *ttlInput) (operation, error) {
 	var c constraints
-	name := c.tableName(in.TableName)
-	spec := in.TimeToLiveSpecification
-	if spec == nil {
-		c.add("null", "timeToLiveSpecification", "Member must not be null")
-	} else {
+	name, spec := c.tableName(in.TableName), in.TimeToLiveSpecification
+	if c.required("timeToLiveSpecification", spec != nil); spec != nil {
 		c.between("timeToLiveSpecification.attributeName", "'"+spec.AttributeName+"'", "length", len(spec.AttributeName), 1, 255)
 	}
 	if err := c.err(); err != nil {
 		return operation{}, err
 	}
-	return onTable(name, func(time.Time) (any, error) {
-		t, err := db.existing(name)
+	return db.onExisting(&tableInput{&name}, func(t *table) (any, error) {
 		switch {
-		case err != nil:
-			return nil, err
 		case spec.Enabled && t.ttl == spec.AttributeName:
 			return nil, validation("TimeToLive is already enabled")
 		case spec.Enabled && t.ttl != "":
@@ -49,17 +40,17 @@ func (db *DB) updateTimeToLive(body []byte) (operation, error) {
 		if spec.Enabled {
 			t.ttl = spec.AttributeName
 		}
-		return map[string]any{"TimeToLiveSpecification": spec}, nil
-	}), nil
+		return fields{"TimeToLiveSpecification": spec}, nil
+	})
 }
 
-func (db *DB) describeTimeToLive(body []byte) (operation, error) {
-	return db.describing(body, func(t *table) any {
-		d := map[string]any{"TimeToLiveStatus": "DISABLED"}
+func (db *DB) describeTimeToLive(in *tableInput) (operation, error) {
+	return db.onExisting(in, func(t *table) (any, error) {
+		d := fields{"TimeToLiveStatus": "DISABLED"}
 		if t.ttl != "" {
-			d = map[string]any{"TimeToLiveStatus": "ENABLED", "AttributeName": t.ttl}
+			d = fields{"TimeToLiveStatus": "ENABLED", "AttributeName": t.ttl}
 		}
-		return map[string]any{"TimeToLiveDescription": d}
+		return fields{"TimeToLiveDescription": d}, nil
 	})
 }
 

@@ -1,7 +1,6 @@
 package ddb
 
 import (
-	"encoding/json"
 	"errors"
 	"time"
 
@@ -17,13 +16,11 @@ type writeInput struct {
 	Item, Key           attr.Map
 	UpdateExpression    *string
 	ConditionExpression *string
-	placeholders
+	params
 	ReturnValues                        string
 	ReturnConsumedCapacity              string
 	ReturnItemCollectionMetrics         string
 	ReturnValuesOnConditionCheckFailure string
-
-	AttributeUpdates, Expected, ConditionalOperator json.RawMessage // legacy
 }
 
 type verb string
@@ -49,13 +46,9 @@ type mutation struct {
 func (in *writeInput) mutation(v verb) (*mutation, error) {
 	var c constraints
 	m := &mutation{verb: v, table: c.tableName(in.TableName), item: in.Item, key: in.Key}
-	if v == put && in.Item == nil {
-		c.add("null", "item", "Member must not be null")
-	}
-	if v != put && in.Key == nil {
-		c.add("null", "key", "Member must not be null")
-	}
-	c.enum("returnConsumedCapacity", in.ReturnConsumedCapacity, "INDEXES", "TOTAL", "NONE")
+	c.required("item", v != put || in.Item != nil)
+	c.required("key", v == put || in.Key != nil)
+	c.asked(in.ReturnConsumedCapacity)
 	c.enum("returnItemCollectionMetrics", in.ReturnItemCollectionMetrics, "SIZE", "NONE")
 	c.enum("returnValues", in.ReturnValues, "ALL_NEW", "UPDATED_OLD", "ALL_OLD", "NONE", "UPDATED_NEW")
 	c.enum("returnValuesOnConditionCheckFailure", in.ReturnValuesOnConditionCheckFailure, "ALL_OLD", "NONE")
@@ -64,10 +57,6 @@ func (in *writeInput) mutation(v verb) (*mutation, error) {
 	}
 	if v != update && in.ReturnValues != "" && in.ReturnValues != "NONE" && in.ReturnValues != "ALL_OLD" {
 		return nil, validation("Return values set to invalid value")
-	}
-	legacy := named{"AttributeUpdates": in.AttributeUpdates, "Expected": in.Expected, "ConditionalOperator": in.ConditionalOperator}
-	if err := refuseLegacy(legacy, map[string]*string{"UpdateExpression": in.UpdateExpression, "ConditionExpression": in.ConditionExpression}); err != nil {
-		return nil, err
 	}
 	m.showOld = in.ReturnValuesOnConditionCheckFailure == "ALL_OLD"
 	if err := m.parse(in); err != nil {
@@ -177,22 +166,18 @@ type writeAnswer struct {
 	ItemCollectionMetrics *itemCollectionMetrics `json:",omitempty"`
 }
 
-func (db *DB) putItem(body []byte) (operation, error) { return db.write(put, body) }
+func (db *DB) putItem(in *writeInput) (operation, error) { return db.write(put, in) }
 
-func (db *DB) updateItem(body []byte) (operation, error) { return db.write(update, body) }
+func (db *DB) updateItem(in *writeInput) (operation, error) { return db.write(update, in) }
 
-func (db *DB) deleteItem(body []byte) (operation, error) { return db.write(remove, body) }
+func (db *DB) deleteItem(in *writeInput) (operation, error) { return db.write(remove, in) }
 
-func (db *DB) write(v verb, body []byte) (operation, error) {
-	var in writeInput
-	if err := wire.Decode(body, &in); err != nil {
-		return operation{}, err
-	}
+func (db *DB) write(v verb, in *writeInput) (operation, error) {
 	m, err := in.mutation(v)
 	if err != nil {
 		return operation{}, err
 	}
-	return operation{resource: m.table, run: func(now time.Time, _ faults.Fault) wire.Outcome { return db.writeOne(now, &in, m) }}, nil
+	return operation{resource: m.table, run: func(now time.Time, _ faults.Fault) wire.Outcome { return db.writeOne(now, in, m) }}, nil
 }
 
 func (db *DB) writeOne(now time.Time, in *writeInput, m *mutation) wire.Outcome {
