@@ -90,7 +90,9 @@ var brokenRows = []struct {
 	{name: "encoding unknown", change: func(i item, _ time.Time) { i[schema.PayloadEncoding], i[schema.Payload] = s("br"), b([]byte{1}) }},
 	{name: "encoding is a number", change: with(schema.PayloadEncoding, n(1))},
 	{name: "gzip as text", change: with(schema.PayloadEncoding, s("gzip"))},
-	{name: "no gzip", change: func(i item, _ time.Time) { i[schema.PayloadEncoding], i[schema.Payload] = s("gzip"), b([]byte("plain")) }},
+	{name: "no gzip", change: func(i item, _ time.Time) {
+		i[schema.PayloadEncoding], i[schema.Payload] = s("gzip"), b([]byte("plain"))
+	}},
 	{name: "gzip cut short", change: func(i item, _ time.Time) {
 		z := zipped(bytes.Repeat([]byte("landfall"), 100))
 		i[schema.PayloadEncoding], i[schema.Payload] = s("gzip"), b(z[:len(z)-9])

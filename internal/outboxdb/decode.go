@@ -43,6 +43,7 @@ func Decode(item map[string]types.AttributeValue) outbox.Row {
 	row.CommandID, row.Trace = r.text(schema.CommandID), r.text(schema.Trace)
 	row.CreatedAt, row.CompletedAt, row.DeliverBy = r.millis(schema.CreatedAt), r.millis(schema.CompletedAt), r.millis(schema.DeliverBy)
 	row.ExpiresAt = r.expiry(row.Status)
+	row.Resolution = r.resolution()
 	if r.item[schema.CreatedAt] == nil {
 		r.failf(schema.CreatedAt, "missing")
 	}
@@ -177,6 +178,28 @@ func (r *reader) expiry(status outbox.Status) time.Time {
 		r.failf(schema.ExpiresAt, "on a row that has not ended: it would be deleted before its time")
 	}
 	return time.Unix(s, 0)
+}
+
+// resolution reads what a person decided. It decides nothing any more, so that nothing of it spoils a row.
+func (r *reader) resolution() outbox.Resolution {
+	by, _ := r.item[schema.ResolvedBy].(*types.AttributeValueMemberS)
+	reason, _ := r.item[schema.Reason].(*types.AttributeValueMemberS)
+	forced, _ := r.item[schema.Forced].(*types.AttributeValueMemberBOOL)
+	at, _ := r.item[schema.ResolvedAt].(*types.AttributeValueMemberN)
+	var read outbox.Resolution
+	if by != nil {
+		read.ResolvedBy = by.Value
+	}
+	if reason != nil {
+		read.Reason = reason.Value
+	}
+	if at != nil {
+		if ms, err := strconv.ParseInt(at.Value, 10, 64); err == nil && ms >= 0 && ms <= maxMillis {
+			read.ResolvedAt = time.UnixMilli(ms)
+		}
+	}
+	read.Forced = forced != nil && forced.Value
+	return read
 }
 
 func (r *reader) headers() map[string]string {

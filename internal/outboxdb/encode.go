@@ -102,7 +102,23 @@ func withoutPayload(row outbox.Row) map[string]types.AttributeValue {
 	if row.LookupCount != 0 {
 		item[schema.LookupCount] = number(row.LookupCount)
 	}
+	putResolution(item, row.Resolution)
 	return item
+}
+
+func putResolution(item map[string]types.AttributeValue, r outbox.Resolution) {
+	if r.ResolvedBy != "" {
+		item[schema.ResolvedBy] = text(r.ResolvedBy)
+	}
+	if !r.ResolvedAt.IsZero() {
+		item[schema.ResolvedAt] = millis(r.ResolvedAt)
+	}
+	if r.Reason != "" {
+		item[schema.Reason] = text(r.Reason)
+	}
+	if r.Forced {
+		item[schema.Forced] = &types.AttributeValueMemberBOOL{Value: true}
+	}
 }
 
 // clip cuts a text to at most n bytes, between characters.

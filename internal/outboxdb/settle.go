@@ -123,6 +123,22 @@ func (w *write) settle(st outbox.Settlement) {
 	if st.NewBudget {
 		w.set(schema.AttemptCount, number(0))
 	}
+	if !st.ResolvedAt.IsZero() {
+		w.resolve(st.Resolution)
+	}
+}
+
+// resolve replaces what a person decided before.
+func (w *write) resolve(r outbox.Resolution) {
+	item := map[string]types.AttributeValue{}
+	putResolution(item, r)
+	for _, name := range []string{schema.ResolvedBy, schema.ResolvedAt, schema.Reason, schema.Forced} {
+		if v := item[name]; v != nil {
+			w.set(name, v)
+		} else {
+			w.remove(name)
+		}
+	}
 }
 
 // settled answers a settlement whose condition failed: it succeeded if the row shows that it took effect

@@ -74,9 +74,13 @@ func (b *bench) item(pk string) map[string]types.AttributeValue {
 // write stores an item as a foreign writer does.
 func (b *bench) write(item map[string]types.AttributeValue) {
 	b.Helper()
-	if _, err := b.client.PutItem(b.Context(), &dynamodb.PutItemInput{TableName: aws.String(table), Item: item}); err != nil {
+	if _, err := b.put(item); err != nil {
 		b.Fatal(err)
 	}
+}
+
+func (b *bench) put(item map[string]types.AttributeValue) (*dynamodb.PutItemOutput, error) {
+	return b.client.PutItem(b.Context(), &dynamodb.PutItemInput{TableName: aws.String(table), Item: item})
 }
 
 func TestConformance(t *testing.T) {
