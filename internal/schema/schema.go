@@ -75,6 +75,12 @@ const (
 	DeliverBy   = "deliver_by"
 	// ExpiresAt (N) is the table's TTL attribute, in epoch seconds. Only a terminal row has it.
 	ExpiresAt = "expires_at"
+	// ResolvedBy (S), ResolvedAt (N) and Reason (S) are who last decided about the row by hand, when and why. Forced
+	// (BOOL, true or absent) says that it was too early to know.
+	ResolvedBy = "resolved_by"
+	ResolvedAt = "resolved_at"
+	Reason     = "reason"
+	Forced     = "forced"
 )
 
 // Status texts: what the Status attribute holds.

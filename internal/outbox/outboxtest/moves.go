@@ -93,6 +93,22 @@ var moves = []struct {
 			s.Certain, s.NewBudget = true, true
 			return s
 		}},
+	{name: "operator: completed", results: ". . . . . . c = . .", settle: operator(outbox.CompletedRow, true)},
+	{name: "operator: failed", results: ". f f . . . f . = =", settle: operator(outbox.FailedRow, false)},
+	{name: "operator: pending", results: ". . . . . . p . p .", settle: operator(outbox.Pending, true)},
+}
+
+// operator is a reader who signs. A resolution replaces an earlier one as a whole.
+func operator(status outbox.Status, forced bool) func(*bench, outbox.Row) outbox.Settlement {
+	return func(b *bench, row outbox.Row) outbox.Settlement {
+		s := reader(status)(b, row)
+		s.Resolution = outbox.Resolution{ResolvedBy: "ada", ResolvedAt: b.now, Forced: forced}
+		if !forced {
+			s.Reason = "the remote's console shows it"
+		}
+		s.NewBudget = status == outbox.Pending
+		return s
+	}
 }
 
 func early(c outbox.Claim) outbox.Claim { c.At = c.At.Add(-time.Millisecond); return c }
