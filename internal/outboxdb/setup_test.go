@@ -25,13 +25,14 @@ type bench struct {
 	*outboxdb.Store
 	account *localaws.Account
 	client  *dynamodb.Client
-	// fault happens to the next write.
-	fault atomic.Pointer[faults.Fault]
+	// fault happens to the next write, fallback to every other request.
+	fault    atomic.Pointer[faults.Fault]
+	fallback faults.Plan
 }
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	b := &bench{T: t}
+	b := &bench{T: t, fallback: faults.None}
 	b.account = localaws.New(localaws.Options{Faults: b.plan})
 	b.client = dynamodb.NewFromConfig(b.account.Config("landfall"))
 	b.Store = outboxdb.New(b.client, table)
@@ -45,7 +46,7 @@ func (b *bench) plan(r faults.Request) faults.Fault {
 			return *fault
 		}
 	}
-	return faults.None(r)
+	return b.fallback(r)
 }
 
 func (b *bench) next(f faults.Fault) { b.fault.Store(&f) }

@@ -1,0 +1,185 @@
+package outboxdb_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/landfall-dev/landfall/internal/localaws"
+	"github.com/landfall-dev/landfall/internal/localaws/faults"
+	"github.com/landfall-dev/landfall/internal/outbox"
+	"github.com/landfall-dev/landfall/internal/outboxdb"
+)
+
+// writes are the writes of a store, each after what must come before it.
+func (b *bench) writes() []struct {
+	name   string
+	before func()
+	write  func() error
+} {
+	row := pending("k-secret", []byte("payload-secret"))
+	var claimed outbox.Row
+	done := func(row outbox.Row) outbox.Settlement {
+		return outbox.Decide(outbox.Policy{}.WithDefaults(), row, outbox.Completed("ch_1"), time.Now())
+	}
+	return []struct {
+		name   string
+		before func()
+		write  func() error
+	}{
+		{"put", func() {}, func() error { return b.Put(b.Context(), row) }},
+		{"claim", func() {}, func() error {
+			_, err := b.Claim(b.Context(), outbox.Claim{ID: row.ID, Token: "t-secret", At: time.Now(), Until: time.Now(), Attempts: 5})
+			return err
+		}},
+		{"take over", func() { claimed, _ = b.Get(b.Context(), row.ID) }, func() error {
+			got, err := b.Claim(b.Context(), outbox.Claim{ID: row.ID, Token: "u-secret", At: time.Now(), Until: time.Now(), Attempts: 5, From: &claimed})
+			if err == nil {
+				claimed = got
+			}
+			return err
+		}},
+		{"settle", func() {}, func() error { return b.Settle(b.Context(), done(claimed)) }},
+	}
+}
+
+// TestPassingTroubleIsNoFailedCondition: a transaction on the same item and throttling are repeated by the
+// write itself, and an answer that was lost or spoilt does not make it happen twice.
+func TestPassingTroubleIsNoFailedCondition(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]faults.Fault{
+		"conflict": {Error: faults.Conflict}, "throttle": {Error: faults.Throttle}, "internal": {Error: faults.Internal},
+		"unavailable": {Error: faults.Unavailable}, "lost answer": {LoseAnswer: true}, "spoilt answer": {SpoilAnswer: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t)
+				for _, w := range b.writes() {
+					w.before()
+					b.next(fault)
+					if err := w.write(); err != nil {
+						t.Errorf("%s: %v", w.name, err)
+					}
+					if b.fault.Load() != nil {
+						t.Fatalf("%s did not meet the fault", w.name)
+					}
+				}
+				row, err := b.Get(t.Context(), outbox.ID{Destination: "charge", Key: "k-secret"})
+				if err != nil || row.Status != outbox.CompletedRow || row.AttemptCount != 2 {
+					t.Errorf("the row is %q after %d claims, %v; want completed after 2", row.Status, row.AttemptCount, err)
+				}
+			})
+		})
+	}
+}
+
+// TestTroubleThatLastsIsNeitherARefusalNorTellsSecrets: what stays down is an error of its own kind, and
+// it names the row without its key.
+func TestTroubleThatLastsIsNeitherARefusalNorTellsSecrets(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []faults.Error{faults.Conflict, faults.Throttle, faults.Internal} {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t)
+				var down bool
+				b.fallback = func(faults.Request) faults.Fault {
+					if down {
+						return faults.Fault{Error: kind}
+					}
+					return faults.Fault{}
+				}
+				for _, w := range b.writes() {
+					w.before()
+					down = true
+					err := w.write()
+					var refused *outbox.RefusedError
+					if err == nil || errors.Is(err, outbox.ErrConflict) || errors.Is(err, outbox.ErrExists) || errors.As(err, &refused) {
+						t.Errorf("%s: %v, want the trouble itself", w.name, err)
+						continue
+					}
+					if strings.Contains(err.Error(), "secret") {
+						t.Errorf("%s: the error tells a secret: %v", w.name, err)
+					}
+					down = false
+					if err := w.write(); err != nil {
+						t.Errorf("%s, when it is over: %v", w.name, err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestWaitsAreThoseOfTheClient, so that a simulation with a seeded client is the same in every run.
+func TestWaitsAreThoseOfTheClient(t *testing.T) {
+	t.Parallel()
+	waited := func(seed uint64) (total time.Duration) {
+		synctest.Test(t, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 0))
+			account := localaws.New(localaws.Options{Faults: func(r faults.Request) faults.Fault {
+				if r.Operation == "PutItem" && r.Seq < 4 {
+					return faults.Fault{Error: faults.Conflict}
+				}
+				return faults.Fault{}
+			}})
+			client := dynamodb.NewFromConfig(account.Config("test"), func(o *dynamodb.Options) {
+				o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) {
+					o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) {
+						return time.Duration(random.Int64N(int64(time.Second))), nil
+					})
+				})
+			})
+			if _, err := client.CreateTable(t.Context(), outboxdb.Table(table)); err != nil {
+				t.Fatal(err)
+			}
+			begun := time.Now()
+			if err := outboxdb.New(client, table).Put(t.Context(), pending("k", nil)); err != nil {
+				t.Fatal(err)
+			}
+			total = time.Since(begun)
+		})
+		return total
+	}
+	first, same, other := waited(1), waited(1), waited(2)
+	if first == 0 || first != same || first == other {
+		t.Errorf("waited %v and %v with one seed, %v with another", first, same, other)
+	}
+}
+
+// TestAForgedCursorIsRefused, and one that was made is opaque to keys that contain separators.
+func TestAForgedCursorIsRefused(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	lane := outbox.Lane{Kind: outbox.DueLane, Destination: "charge"}
+	if _, _, err := b.List(t.Context(), lane, time.Now(), "no cursor"); err == nil {
+		t.Error("a cursor without a time was taken")
+	}
+	for i := range 150 {
+		b.insert(pending(fmt.Sprint("#a#", i, "#"), nil), false)
+	}
+	seen := map[outbox.ID]bool{}
+	for after := ""; ; {
+		page, next, err := b.List(t.Context(), lane, time.Now(), after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, entry := range page {
+			seen[entry.ID] = true
+		}
+		if after = next; after == "" {
+			break
+		}
+	}
+	if len(seen) != 150 {
+		t.Errorf("listed %d rows, want 150", len(seen))
+	}
+}
