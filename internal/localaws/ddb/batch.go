@@ -245,11 +245,12 @@ func (db *DB) batchWriteAll(now time.Time, f faults.Fault, in *batchWriteInput, 
 	last := len(writes) - f.Unprocessed
 	for i, c := range changes {
 		name := writes[i].table
-		if i >= last || c.table.held[c.position] || db.affordable(c.table, now, c.bill(1)) != nil {
+		charges := c.charges(1)
+		if i >= last || c.table.held[c.position] || db.affordable(c.table, now, charges...) != nil {
 			answer.UnprocessedItems[name] = append(answer.UnprocessedItems[name], writes[i].in)
 			continue
 		}
-		costs = append(costs, c.cost(1)...)
+		costs = append(costs, costsOf(charges)...)
 		c.apply(now)
 	}
 	if len(costs) == 0 && f.Unprocessed == 0 {

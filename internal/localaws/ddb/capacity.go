@@ -1,6 +1,7 @@
 package ddb
 
 import (
+	"maps"
 	"time"
 
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
@@ -27,49 +28,57 @@ func readUnits(bytes int, consistent bool) float64 {
 	return units / 2
 }
 
-// cost is what a change consumes. A transaction pays twice for the table, not for its indexes.
-func (c change) cost(factor float64) []ledger.Cost {
-	bytes := max(c.old.Size(), c.new.Size())
-	costs := []ledger.Cost{{Table: c.table.name, Write: factor * writeUnits(bytes)}}
-	for _, ix := range c.table.indexes {
-		if units := ix.writeUnits(ix.entry(c.old), ix.entry(c.new)); units > 0 {
-			costs = append(costs, ledger.Cost{Table: c.table.name, Index: ix.name, Write: units})
+// charge is a cost and the hash key of the partition that bears it.
+type charge struct {
+	ledger.Cost
+	hash attr.Value
+}
+
+// charges is what a change consumes. A transaction pays twice for the table (factor 2), not for its indexes.
+func (c change) charges(factor float64) []charge {
+	item := c.new
+	if item == nil {
+		item = c.old
+	}
+	t := c.table
+	units := factor * writeUnits(max(c.old.Size(), c.new.Size()))
+	list := []charge{{ledger.Cost{Table: t.name, Write: units}, item[t.key.hash.name]}}
+	for _, ix := range t.indexes {
+		old, entry := ix.entry(c.old), ix.entry(c.new)
+		entries := []attr.Map{old, entry} // one goes, one comes
+		size := 0
+		if old != nil && entry != nil && ix.position(old) == ix.position(entry) {
+			entries, size = []attr.Map{entry}, old.Size()
+			if attr.Equal(old, entry) {
+				continue
+			}
+		}
+		for _, e := range entries {
+			if e != nil {
+				list = append(list, charge{ledger.Cost{Table: t.name, Index: ix.name, Write: writeUnits(max(size, e.Size()))}, e[ix.key.hash.name]})
+			}
 		}
 	}
-	return costs
+	return list
+}
+
+// costsOf adds up charges to one table and each of its indexes.
+func costsOf(charges []charge) []ledger.Cost {
+	var list []ledger.Cost
+	for _, c := range charges {
+		if last := len(list) - 1; last >= 0 && list[last].Index == c.Index && list[last].Table == c.Table {
+			list[last].Write += c.Write
+			list[last].Read += c.Read
+			continue
+		}
+		list = append(list, c.Cost)
+	}
+	return list
 }
 
 // refused is what a write consumes that its condition forbids.
-func (c change) refused(factor float64) []ledger.Cost {
-	return []ledger.Cost{{Table: c.table.name, Write: factor * writeUnits(c.old.Size())}}
-}
-
-func (ix *index) writeUnits(old, entry attr.Map) float64 {
-	switch {
-	case old == nil && entry == nil:
-		return 0
-	case old == nil:
-		return writeUnits(entry.Size())
-	case entry == nil:
-		return writeUnits(old.Size())
-	case ix.position(old) != ix.position(entry):
-		return writeUnits(old.Size()) + writeUnits(entry.Size())
-	case attr.Equal(old, entry):
-		return 0
-	}
-	return writeUnits(max(old.Size(), entry.Size()))
-}
-
-// spending is what the partition keys of a table consumed in the current second.
-type spending struct {
-	second int64
-	units  map[spender]float64
-}
-
-type spender struct {
-	index string
-	key   string // encoded partition key
-	write bool
+func (c change) refused() ledger.Cost {
+	return ledger.Cost{Table: c.table.name, Write: writeUnits(c.old.Size())}
 }
 
 // What one partition gives in a second.
@@ -79,57 +88,38 @@ const (
 	partitionReads  = 3000
 )
 
-// charge adds units to what spenders consumed, or, if one of them would exceed its limit, to none and says false.
-func (s *spending) charge(now time.Time, bill map[spender]float64) bool {
-	if second := now.Unix(); second != s.second || s.units == nil {
-		s.second, s.units = second, map[spender]float64{}
-	}
-	for who, units := range bill {
-		limit := float64(partitionReads)
-		if who.write {
-			limit = partitionWrites
-		}
-		if s.units[who]+units > limit && s.units[who] > 0 {
-			return false
-		}
-	}
-	for who, units := range bill {
-		s.units[who] += units
-	}
-	return true
+// spending is what the partitions of a table, and of its indexes, gave in the current second.
+type spending struct {
+	second int64
+	units  map[string]ledger.Cost
 }
 
-// bill is what a change consumes, by partition key. The back-pressure of an index throttles the write to its table.
-func (c change) bill(factor float64) map[spender]float64 {
-	item := c.new
-	if item == nil {
-		item = c.old
+// spend takes charges from their partitions, or, if one of them has not enough left, from none and says false. The
+// back-pressure of an index throttles the write to its table.
+func (s *spending) spend(now time.Time, charges []charge) bool {
+	if second := now.Unix(); second != s.second || s.units == nil {
+		s.second, s.units = second, map[string]ledger.Cost{}
 	}
-	bill := map[spender]float64{}
-	if item != nil {
-		bill[spender{"", string(partition(item[c.table.key.hash.name])), true}] = factor * writeUnits(max(c.old.Size(), c.new.Size()))
-	}
-	for _, ix := range c.table.indexes {
-		old, entry := ix.entry(c.old), ix.entry(c.new)
-		if old != nil && entry != nil && ix.position(old) == ix.position(entry) {
-			bill[spender{ix.name, string(partition(entry[ix.key.hash.name])), true}] += ix.writeUnits(old, entry)
-			continue
+	after := map[string]ledger.Cost{}
+	for _, c := range charges {
+		partition := c.Index + "/" + string(partition(c.hash))
+		spent, ok := after[partition]
+		if !ok {
+			spent = s.units[partition]
 		}
-		for _, e := range []attr.Map{old, entry} {
-			if e != nil {
-				bill[spender{ix.name, string(partition(e[ix.key.hash.name])), true}] += writeUnits(e.Size())
-			}
+		if spent.Write > 0 && spent.Write+c.Write > partitionWrites || spent.Read > 0 && spent.Read+c.Read > partitionReads {
+			return false
 		}
+		after[partition] = ledger.Cost{Read: spent.Read + c.Read, Write: spent.Write + c.Write}
 	}
-	return bill
+	maps.Copy(s.units, after)
+	return true
 }
 
 // consumed is the ConsumedCapacity of one table in an answer.
 type consumed struct {
-	TableName              string
-	CapacityUnits          float64
-	ReadCapacityUnits      *float64          `json:",omitempty"`
-	WriteCapacityUnits     *float64          `json:",omitempty"`
+	TableName string
+	units
 	Table                  *units            `json:",omitempty"`
 	LocalSecondaryIndexes  map[string]*units `json:",omitempty"`
 	GlobalSecondaryIndexes map[string]*units `json:",omitempty"`
@@ -175,9 +165,7 @@ func (db *DB) consumption(asked string, costs []ledger.Cost, split bool) []*cons
 			byTable[c.Table] = sum
 			list = append(list, sum)
 		}
-		total := units{sum.CapacityUnits, sum.ReadCapacityUnits, sum.WriteCapacityUnits}
-		total.add(c, split)
-		sum.CapacityUnits, sum.ReadCapacityUnits, sum.WriteCapacityUnits = total.CapacityUnits, total.ReadCapacityUnits, total.WriteCapacityUnits
+		sum.add(c, split)
 		if asked == "INDEXES" {
 			db.part(sum, c).add(c, split)
 		}

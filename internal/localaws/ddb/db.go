@@ -133,9 +133,9 @@ func (t *table) index(name string) *index {
 }
 
 // affordable is an error if the partition limits are on and a table's partition keys cannot give any more this second.
-func (db *DB) affordable(t *table, now time.Time, bill map[spender]float64) error {
+func (db *DB) affordable(t *table, now time.Time, charges ...charge) error {
 	switch {
-	case !db.options.PartitionLimits || t.spent.charge(now, bill):
+	case !db.options.PartitionLimits || t.spent.spend(now, charges):
 		return nil
 	case t.onDemand():
 		return throttled()

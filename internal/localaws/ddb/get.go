@@ -60,8 +60,7 @@ func (db *DB) found(l lookup, now time.Time, factor float64) (attr.Map, ledger.C
 	}
 	item := t.items.get(string(t.key.position(l.key)))
 	cost := ledger.Cost{Table: t.name, Read: factor * readUnits(item.Size(), true)}
-	who := spender{key: string(partition(l.key[t.key.hash.name]))}
-	if err := db.affordable(t, now, map[spender]float64{who: cost.Read}); err != nil {
+	if err := db.affordable(t, now, charge{cost, l.key[t.key.hash.name]}); err != nil {
 		return nil, ledger.Cost{}, err
 	}
 	if item != nil && l.projection != nil {

@@ -229,8 +229,7 @@ func (db *DB) read(now time.Time, f faults.Fault, p *page, query bool) wire.Outc
 		costs = append(costs, ledger.Cost{Table: s.table.name, Read: fetched})
 	}
 	if query {
-		who := spender{index: cost.Index, key: span.partition}
-		if err := db.affordable(s.table, now, map[spender]float64{who: cost.Read}); err != nil {
+		if err := db.affordable(s.table, now, charge{cost, span.hash}); err != nil {
 			return failed(err)
 		}
 	}

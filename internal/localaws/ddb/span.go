@@ -13,7 +13,7 @@ import (
 type span struct {
 	low, high string // an empty high is none
 	down      bool
-	partition string // of a query
+	hash      attr.Value // of a query
 	last      attr.Map
 }
 
@@ -104,7 +104,7 @@ func (s source) queried(p *page) (span, error) {
 		return span{}, err
 	}
 	hash := string(partition(k.Hash))
-	sp := span{low: hash, high: after(hash), partition: hash, down: p.in.ScanIndexForward != nil && !*p.in.ScanIndexForward}
+	sp := span{low: hash, high: after(hash), hash: k.Hash, down: p.in.ScanIndexForward != nil && !*p.in.ScanIndexForward}
 	at := func(v attr.Value) string { return string(attr.AppendKey([]byte(hash), v)) }
 	switch k.Op {
 	case "=":

@@ -204,7 +204,7 @@ func (db *DB) distinct(tx *transaction) error {
 func (db *DB) decideAll(now time.Time, tx *transaction) (changes []change, reasons []reason, costs []ledger.Cost) {
 	changes, reasons = make([]change, len(tx.mutations)), make([]reason, len(tx.mutations))
 	bad := false
-	bills := map[*table]map[spender]float64{}
+	charges := map[*table][]charge{}
 	for i, m := range tx.mutations {
 		c, err := db.locate(m)
 		if err == nil && c.table.held[c.position] {
@@ -218,16 +218,12 @@ func (db *DB) decideAll(now time.Time, tx *transaction) (changes []change, reaso
 		if c.table == nil {
 			continue
 		}
-		costs = append(costs, c.cost(2)...)
-		if bills[c.table] == nil {
-			bills[c.table] = map[spender]float64{}
-		}
-		for who, units := range c.bill(2) {
-			bills[c.table][who] += units
-		}
+		own := c.charges(2)
+		costs = append(costs, costsOf(own)...)
+		charges[c.table] = append(charges[c.table], own...)
 	}
-	for t, bill := range bills {
-		if err := db.affordable(t, now, bill); err != nil && !bad {
+	for t, list := range charges {
+		if err := db.affordable(t, now, list...); err != nil && !bad {
 			bad = true
 			reasons[0] = reason{Code: "ThrottlingError", Message: throttled().Message}
 		}

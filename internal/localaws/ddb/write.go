@@ -190,14 +190,15 @@ func (db *DB) writeOne(now time.Time, in *writeInput, m *mutation) wire.Outcome 
 	}
 	switch err := m.decide(&c); {
 	case err == errCondition:
-		return failed(conditionFailed(c.old, m.showOld), c.refused(1)...)
+		return failed(conditionFailed(c.old, m.showOld), c.refused())
 	case err != nil:
 		return failed(err)
 	}
-	if err := db.affordable(c.table, now, c.bill(1)); err != nil {
+	charges := c.charges(1)
+	if err := db.affordable(c.table, now, charges...); err != nil {
 		return failed(err)
 	}
-	costs := c.cost(1)
+	costs := costsOf(charges)
 	c.apply(now)
 	answer := writeAnswer{Attributes: returned(in.ReturnValues, m, c), ConsumedCapacity: db.one(in.ReturnConsumedCapacity, costs)}
 	if in.ReturnItemCollectionMetrics == "SIZE" {
