@@ -12,7 +12,7 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// Bounds, in bytes, of the texts that a settlement adds. What is longer is cut.
+// Bounds, in bytes, of what a sender has to say. What is longer is cut. The domain bounds what a person says.
 const (
 	maxCode      = 128
 	maxRemoteRef = 1024
