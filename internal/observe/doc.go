@@ -1,9 +1,9 @@
 // Package observe turns what the domain reports into what an operator sees on AWS: structured log
 // lines and CloudWatch metrics, both as JSON on standard output. Neither costs a call.
 //
-// One [Observer] accompanies one invocation. It writes a wide log line for each attempt that was not
-// a plain success and for a share of those that were, adds everything up per destination, and writes
-// the sums, when flushed, in CloudWatch's embedded metric format.
+// One [Observer] accompanies one invocation. It writes a wide log line for each lookup, for each attempt
+// that was not a plain success and for a share of those that were, adds everything up per destination, and
+// writes the sums, when flushed, in CloudWatch's embedded metric format.
 //
 // It decides nothing and knows neither payloads nor idempotency keys: a row appears under the name
 // that [outbox.ID] gives it.
@@ -15,17 +15,24 @@
 // on them sees a value while the function runs at all.
 //
 //	Attempts     Count         sends started
-//	Completed    Count         attempts that ended in this status
+//	Completed    Count         attempts, or lookups, that a row ended with in this status
 //	Retried      Count         put off
-//	Failed       Count
+//	Failed       Count         likewise
 //	Unknown      Count         outcome unknown
 //	Unsettled    Count         claimed, but the end could not be written
 //	TakenOver    Count         claims won from a holder that was gone
 //	Latency      Milliseconds  of each send
 //	Wait         Milliseconds  from a row's creation to its first claim, each
+//	Lookups      Count         remotes asked what became of a row
+//	LookupTime   Milliseconds  of each lookup, whether answered, refused or timed out
+//	Reconciled   Count         rows of unknown outcome that a lookup settled, resent ones included
+//	Resent       Count         rows that never arrived and are pending again
 //	DueRows      Count         rows that wanted attention, all shards
 //	DueAge       Seconds       for how long the oldest had
 //	HeldRows     Count         due rows of a retired destination
-//	UnknownRows  Count         rows of unknown outcome that wanted to be looked up, all shards
-//	UnknownAge   Seconds       for how long the oldest had
+//	UnknownRows  Count         rows of unknown outcome that wanted to be looked up, or wait for a person, all shards
+//	UnknownAge   Seconds       for how long the remote could have been asked about the oldest of them
+//
+// A row that a lookup did not settle is in UnknownRows and UnknownAge again when it is looked up next, an
+// hour later at most.
 package observe

@@ -12,6 +12,8 @@ type totals struct {
 	attempts, takenOver int
 	ended               map[outbox.Status]int // "" for what could not be settled
 	latency, wait       []float64             // ms
+	lookups             []float64             // ms
+	reconciled, resent  int
 	held                int
 	lanes               map[outbox.LaneKind]*laneTotals
 }
@@ -37,6 +39,24 @@ func (t *totals) attempted(a outbox.Attempt) {
 	}
 	if a.Number == 1 {
 		t.wait = append(t.wait, inMilliseconds(a.Waited))
+	}
+}
+
+func (t *totals) looked(l outbox.Look) {
+	asked := l.Step == outbox.Ask
+	if asked {
+		t.lookups = append(t.lookups, inMilliseconds(l.Latency))
+	}
+	switch l.Status {
+	case outbox.Pending:
+		t.resent++
+	case outbox.CompletedRow, outbox.FailedRow:
+		t.ended[l.Status]++
+	default:
+		return
+	}
+	if asked {
+		t.reconciled++
 	}
 }
 
@@ -67,6 +87,10 @@ func (t *totals) metrics() []metric {
 	counter("Unsettled", t.ended[""])
 	counter("TakenOver", t.takenOver)
 	list = append(list, metric{"Latency", milliseconds, t.latency}, metric{"Wait", milliseconds, t.wait})
+	counter("Lookups", len(t.lookups))
+	list = append(list, metric{"LookupTime", milliseconds, t.lookups})
+	counter("Reconciled", t.reconciled)
+	counter("Resent", t.resent)
 	gauges := func(kind outbox.LaneKind, rows, age string) {
 		if lane := t.lanes[kind]; lane != nil {
 			list = append(list,
