@@ -1,7 +1,6 @@
 package ddb
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -96,16 +95,8 @@ func (in *batchGetInput) reads() ([]batchRead, error) {
 
 func (db *DB) batchGet(now time.Time, f faults.Fault, in *batchGetInput, reads []batchRead) wire.Outcome {
 	answer := batchGetAnswer{Responses: map[string][]attr.Map{}, UnprocessedKeys: map[string]*batchGetTable{}}
-	seen := map[string]bool{}
-	for _, r := range reads {
-		id, err := db.identify(r.table, r.key)
-		if err != nil {
-			return failed(err)
-		}
-		if seen[id] {
-			return failed(validation("Provided list of item keys contains duplicates"))
-		}
-		seen[id] = true
+	if err := once(db, twiceInBatch, reads, func(r batchRead) target { return r.target }); err != nil {
+		return failed(err)
 	}
 	var costs []ledger.Cost
 	bytes, last := 0, len(reads)-f.Unprocessed
@@ -115,8 +106,9 @@ func (db *DB) batchGet(now time.Time, f faults.Fault, in *batchGetInput, reads [
 		if i < last && bytes < maxBatchBytes {
 			item, cost, err = db.found(r.lookup, now, r.factor)
 		}
-		if err != nil { // not now
-			refused = err
+		if refused = err; code(err) == "ValidationException" {
+			return failed(err)
+		} else if err != nil { // not now
 			left := answer.UnprocessedKeys[r.table]
 			if left == nil {
 				again := *r.in
@@ -141,18 +133,6 @@ func (db *DB) batchGet(now time.Time, f faults.Fault, in *batchGetInput, reads [
 	}
 	answer.ConsumedCapacity = db.consumption(in.ReturnConsumedCapacity, costs, false)
 	return wire.Outcome{Answer: answer, Costs: costs}
-}
-
-// identify is a name for an item in all tables.
-func (db *DB) identify(table string, key attr.Map) (string, error) {
-	t, err := db.table(table)
-	if err != nil {
-		return "", err
-	}
-	if err := t.key.check(key); err != nil {
-		return "", err
-	}
-	return table + "/" + string(t.key.position(key)), nil
 }
 
 type batchWrite struct {
@@ -224,7 +204,9 @@ func (in *batchWriteInput) writes() ([]batchMutation, error) {
 // batchWriteAll does each write by itself: there is no transaction around them.
 func (db *DB) batchWriteAll(now time.Time, f faults.Fault, in *batchWriteInput, writes []batchMutation) wire.Outcome {
 	changes := make([]change, len(writes))
-	seen := map[string]bool{}
+	if err := once(db, twiceInBatch, writes, func(w batchMutation) target { return w.target }); err != nil {
+		return failed(err)
+	}
 	for i, w := range writes {
 		c, err := db.locate(w.mutation)
 		if err == nil {
@@ -232,11 +214,6 @@ func (db *DB) batchWriteAll(now time.Time, f faults.Fault, in *batchWriteInput, 
 		}
 		if err != nil {
 			return failed(err)
-		}
-		if id := fmt.Sprintf("%s/%s", w.table, c.position); seen[id] {
-			return failed(validation("Provided list of item keys contains duplicates"))
-		} else {
-			seen[id] = true
 		}
 		changes[i] = c
 	}

@@ -29,6 +29,15 @@ func invalid(prefix string, err error) error {
 	return validation("%s%s", prefix, err)
 }
 
+// code is the type of a service's error, empty for any other.
+func code(err error) string {
+	var e *wire.Error
+	if errors.As(err, &e) {
+		return e.Type
+	}
+	return ""
+}
+
 func noTable() error { return failure("ResourceNotFoundException", "Requested resource not found") }
 
 func conditionFailed(old attr.Map, show bool) *wire.Error {
@@ -129,6 +138,13 @@ func (c *constraints) length(parameter string, n, high int) {
 		shown = fmt.Sprintf("'[%d members]'", n)
 	}
 	c.between(parameter, shown, "length", n, 1, high)
+}
+
+// number demands a number in a range, if it is there.
+func (c *constraints) number(parameter string, n *int, low, high int) {
+	if n != nil {
+		c.between(parameter, fmt.Sprintf("'%d'", *n), "value", *n, low, high)
+	}
 }
 
 func (c *constraints) err() error {

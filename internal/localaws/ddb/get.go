@@ -26,14 +26,13 @@ type getAnswer struct {
 
 // lookup is a read of one item that was checked as far as that needs no table.
 type lookup struct {
-	table      string
-	key        attr.Map
+	target
 	projection *expr.Projection
 }
 
 func (in *getInput) lookup() (lookup, error) {
 	var c constraints
-	l := lookup{table: c.tableName(in.TableName), key: in.Key}
+	l := lookup{target: target{c.tableName(in.TableName), in.Key}}
 	c.required("key", in.Key != nil)
 	c.asked(in.ReturnConsumedCapacity)
 	if err := c.err(); err != nil {

@@ -1,7 +1,6 @@
 package ddb
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
@@ -64,21 +63,15 @@ func (db *DB) page(in *pageInput, query bool) (operation, error) {
 func (in *pageInput) page(query bool) (*page, error) {
 	var c constraints
 	p := &page{in: in, table: c.tableName(in.TableName)}
-	if in.Limit != nil {
-		if query { // the service words it differently for the two
-			c.between("Limit", "", "value", *in.Limit, 1, 1<<31-1)
-		} else {
-			c.between("limit", fmt.Sprintf("'%d'", *in.Limit), "value", *in.Limit, 1, 1<<31-1)
-		}
+	if query && in.Limit != nil { // the service words it differently for the two
+		c.between("Limit", "", "value", *in.Limit, 1, 1<<31-1)
+	} else {
+		c.number("limit", in.Limit, 1, 1<<31-1)
 	}
 	c.asked(in.ReturnConsumedCapacity)
 	c.enum("select", in.Select, "SPECIFIC_ATTRIBUTES", "COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES")
-	if in.TotalSegments != nil {
-		c.between("totalSegments", fmt.Sprintf("'%d'", *in.TotalSegments), "value", *in.TotalSegments, 1, 1000000)
-	}
-	if in.Segment != nil {
-		c.between("segment", fmt.Sprintf("'%d'", *in.Segment), "value", *in.Segment, 0, 999999)
-	}
+	c.number("totalSegments", in.TotalSegments, 1, 1000000)
+	c.number("segment", in.Segment, 0, 999999)
 	if err := c.err(); err != nil {
 		return nil, err
 	}

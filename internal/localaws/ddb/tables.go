@@ -159,14 +159,11 @@ type listInput struct {
 
 func (db *DB) listTables(in *listInput) (operation, error) {
 	limit := 100
-	var c constraints
 	if in.Limit != nil {
 		limit = *in.Limit
-		c.between("limit", fmt.Sprintf("'%d'", limit), "value", limit, 1, 100)
 	}
-	if err := c.err(); err != nil {
-		return operation{}, err
-	}
+	var c constraints
+	c.number("limit", in.Limit, 1, 100)
 	return plain("", func(time.Time) (any, error) {
 		names := db.names()
 		first, found := slices.BinarySearch(names, in.ExclusiveStartTableName)
@@ -179,7 +176,7 @@ func (db *DB) listTables(in *listInput) (operation, error) {
 			answer["TableNames"], answer["LastEvaluatedTableName"] = names[:limit], names[limit-1]
 		}
 		return answer, nil
-	}), nil
+	}), c.err()
 }
 
 // attributes are the attributes that a table's keys may use.

@@ -3,6 +3,7 @@ package ddb
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -120,7 +121,7 @@ func (db *DB) transact(now time.Time, tx *transaction) wire.Outcome {
 	if earlier := db.tokens.byToken[tx.in.ClientRequestToken]; earlier != nil && tx.in.ClientRequestToken != "" {
 		return db.replay(tx, earlier)
 	}
-	if err := db.distinct(tx); err != nil {
+	if err := once(db, twiceInTransaction, tx.mutations, func(m *mutation) target { return m.target }); err != nil {
 		return failed(err)
 	}
 	changes, reasons, costs := db.decideAll(now, tx)
@@ -176,30 +177,6 @@ func (db *DB) replay(tx *transaction, earlier *request) wire.Outcome {
 	return wire.Outcome{Answer: transactAnswer{db.consumption(tx.in.ReturnConsumedCapacity, costs, true)}, Costs: costs}
 }
 
-// distinct is an error if a table of the transaction does not exist, or if it has an item twice.
-func (db *DB) distinct(tx *transaction) error {
-	seen := map[string]bool{}
-	for _, m := range tx.mutations {
-		t, err := db.table(m.table)
-		if err != nil {
-			return err
-		}
-		key := m.key
-		if m.verb == put {
-			key = t.key.pick(m.item)
-		}
-		if t.key.check(key) != nil {
-			continue // a reason of its own, later
-		}
-		id := m.table + "/" + string(t.key.position(key))
-		if seen[id] {
-			return validation("Transaction request cannot include multiple operations on one item")
-		}
-		seen[id] = true
-	}
-	return nil
-}
-
 // decideAll finds out what the items will be. If any write cannot be made, there are reasons, one for each item.
 func (db *DB) decideAll(now time.Time, tx *transaction) (changes []change, reasons []reason, costs []ledger.Cost) {
 	changes, reasons = make([]change, len(tx.mutations)), make([]reason, len(tx.mutations))
@@ -225,7 +202,7 @@ func (db *DB) decideAll(now time.Time, tx *transaction) (changes []change, reaso
 	for t, list := range charges {
 		if err := db.affordable(t, now, list...); err != nil && !bad {
 			bad = true
-			reasons[0] = reason{Code: "ThrottlingError", Message: throttled().Message}
+			reasons[0] = because(err, nil, change{})
 		}
 	}
 	if bad {
@@ -263,14 +240,20 @@ func because(err error, m *mutation, c change) reason {
 		}
 		return r
 	}
-	e, ok := err.(*wire.Error)
-	switch {
-	case ok && e.Type == "TransactionConflictException":
-		return reason{Code: "TransactionConflict", Message: e.Message}
-	case ok:
-		return reason{Code: "ValidationError", Message: e.Message}
+	r := reason{Code: "ValidationError", Message: err.Error()}
+	var e *wire.Error
+	if errors.As(err, &e) {
+		r.Message = e.Message
 	}
-	return reason{Code: "ValidationError", Message: err.Error()}
+	switch code(err) {
+	case "TransactionConflictException":
+		r.Code = "TransactionConflict"
+	case "ThrottlingException":
+		r.Code = "ThrottlingError"
+	case "ProvisionedThroughputExceededException":
+		r.Code = "ProvisionedThroughputExceeded"
+	}
+	return r
 }
 
 // conflictAmong is how a transaction of n items says that another one is in its way.

@@ -54,28 +54,19 @@ func (db *DB) transactGetItems(in *transactGetInput) (operation, error) {
 func (db *DB) transactGet(now time.Time, asked string, lookups []lookup) wire.Outcome {
 	reasons := make([]reason, len(lookups))
 	items := make([]itemAnswer, len(lookups))
-	seen := map[string]bool{}
+	if err := once(db, twiceInTransaction, lookups, func(l lookup) target { return l.target }); err != nil {
+		return failed(err)
+	}
 	var costs []ledger.Cost
 	bad, bytes := false, 0
 	for i, l := range lookups {
-		t, err := db.table(l.table)
-		if err != nil {
-			return failed(err)
-		}
-		id, err := db.identify(l.table, l.key)
-		switch {
-		case err == nil && seen[id]:
-			return failed(validation("Transaction request cannot include multiple operations on one item"))
-		case err == nil && t.held[string(t.key.position(l.key))]:
+		item, cost, err := db.found(l, now, 2)
+		if t := db.tables[l.table]; err == nil && t.held[string(t.key.position(l.key))] {
 			err = conflict()
 		}
-		seen[id] = true
-		if err == nil {
-			var cost ledger.Cost
-			items[i].Item, cost, err = db.found(l, now, 2)
-			costs = append(costs, cost)
-			bytes += items[i].Item.Size()
-		}
+		items[i].Item = item
+		costs = append(costs, cost)
+		bytes += item.Size()
 		reasons[i] = because(err, nil, change{})
 		bad = bad || err != nil
 	}

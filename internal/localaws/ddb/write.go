@@ -32,11 +32,40 @@ const (
 	check  verb = "ConditionCheck"
 )
 
+// target is an item that a request is about; key is its key, or the item itself where it is put.
+type target struct {
+	table string
+	key   attr.Map
+}
+
+// once is an error if a table does not exist, or if targets are one item. Keys are for others to complain of.
+func once[T any](db *DB, refusal string, list []T, of func(T) target) error {
+	seen := map[string]bool{}
+	for _, e := range list {
+		t, err := db.table(of(e).table)
+		if err != nil {
+			return err
+		}
+		if key := of(e).key; t.key.checkItem(key) == nil {
+			id := t.name + "/" + string(t.key.position(key))
+			if seen[id] {
+				return validation("%s", refusal)
+			}
+			seen[id] = true
+		}
+	}
+	return nil
+}
+
+const (
+	twiceInBatch       = "Provided list of item keys contains duplicates"
+	twiceInTransaction = "Transaction request cannot include multiple operations on one item"
+)
+
 // mutation is a write that was checked as far as that needs no table.
 type mutation struct {
+	target
 	verb      verb
-	table     string
-	item, key attr.Map
 	condition *expr.Condition
 	update    *expr.Update
 	showOld   bool // in the error, if the condition fails
@@ -45,9 +74,11 @@ type mutation struct {
 // mutation checks the parameters of a write.
 func (in *writeInput) mutation(v verb) (*mutation, error) {
 	var c constraints
-	m := &mutation{verb: v, table: c.tableName(in.TableName), item: in.Item, key: in.Key}
-	c.required("item", v != put || in.Item != nil)
-	c.required("key", v == put || in.Key != nil)
+	m := &mutation{target: target{c.tableName(in.TableName), in.Key}, verb: v}
+	if v == put {
+		m.key = in.Item
+	}
+	c.required(map[bool]string{true: "item", false: "key"}[v == put], m.key != nil)
 	c.asked(in.ReturnConsumedCapacity)
 	c.enum("returnItemCollectionMetrics", in.ReturnItemCollectionMetrics, "SIZE", "NONE")
 	c.enum("returnValues", in.ReturnValues, "ALL_NEW", "UPDATED_OLD", "ALL_OLD", "NONE", "UPDATED_NEW")
@@ -94,13 +125,11 @@ func (db *DB) locate(m *mutation) (change, error) {
 	if err != nil {
 		return change{}, err
 	}
-	key := m.key
+	check := t.key.check
 	if m.verb == put {
-		key, err = m.item, t.key.checkItem(m.item)
-	} else {
-		err = t.key.check(m.key)
+		check = t.key.checkItem
 	}
-	if err != nil {
+	if err := check(m.key); err != nil {
 		return change{}, err
 	}
 	if m.update != nil {
@@ -110,7 +139,7 @@ func (db *DB) locate(m *mutation) (change, error) {
 			}
 		}
 	}
-	c := change{table: t, position: string(t.key.position(key))}
+	c := change{table: t, position: string(t.key.position(m.key))}
 	c.old = t.items.get(c.position)
 	c.new = c.old
 	return c, nil
@@ -125,7 +154,7 @@ func (m *mutation) decide(c *change) error {
 	}
 	switch m.verb {
 	case put:
-		c.new = m.item
+		c.new = m.key
 	case remove:
 		c.new = nil
 	case update:

@@ -6,8 +6,10 @@
 package expr
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -28,49 +30,43 @@ type Scope struct {
 	Names  map[string]string
 	Values attr.Map
 
-	usedNames, usedValues map[string]bool
+	used map[string]bool
 }
 
 // Unused is an error if a placeholder was declared that no parsed expression uses.
 func (s *Scope) Unused() error {
-	if keys := missing(s.Names, s.usedNames); keys != "" {
-		return fmt.Errorf("Value provided in ExpressionAttributeNames unused in expressions: keys: {%s}", keys)
-	}
-	if keys := missing(s.Values, s.usedValues); keys != "" {
-		return fmt.Errorf("Value provided in ExpressionAttributeValues unused in expressions: keys: {%s}", keys)
-	}
-	return nil
+	return cmp.Or(s.unused("ExpressionAttributeNames", maps.Keys(s.Names)), s.unused("ExpressionAttributeValues", maps.Keys(s.Values)))
 }
 
-func missing[V any](declared map[string]V, used map[string]bool) string {
-	if len(declared) == len(used) {
-		return "" // only what is declared is ever used
+func (s *Scope) unused(parameter string, declared iter.Seq[string]) error {
+	keys := slices.DeleteFunc(slices.Sorted(declared), func(k string) bool { return s.used[k] })
+	if len(keys) == 0 {
+		return nil
 	}
-	return strings.Join(slices.DeleteFunc(slices.Sorted(maps.Keys(declared)), func(k string) bool { return used[k] }), ", ")
+	return fmt.Errorf("Value provided in %s unused in expressions: keys: {%s}", parameter, strings.Join(keys, ", "))
+}
+
+func (s *Scope) use(placeholder string) {
+	if s.used == nil {
+		s.used = map[string]bool{}
+	}
+	s.used[placeholder] = true
 }
 
 func (s *Scope) name(placeholder string) (string, error) {
-	n, ok := s.Names[placeholder]
-	if !ok {
-		return "", fmt.Errorf("An expression attribute name used in the document path is not defined; attribute name: %s", placeholder)
+	s.use(placeholder)
+	if n, ok := s.Names[placeholder]; ok {
+		return n, nil
 	}
-	if s.usedNames == nil {
-		s.usedNames = map[string]bool{}
-	}
-	s.usedNames[placeholder] = true
-	return n, nil
+	return "", fmt.Errorf("An expression attribute name used in the document path is not defined; attribute name: %s", placeholder)
 }
 
 func (s *Scope) value(placeholder string) (attr.Value, error) {
-	v, ok := s.Values[placeholder]
-	if !ok {
-		return nil, fmt.Errorf("An expression attribute value used in expression is not defined; attribute value: %s", placeholder)
+	s.use(placeholder)
+	if v, ok := s.Values[placeholder]; ok {
+		return v, nil
 	}
-	if s.usedValues == nil {
-		s.usedValues = map[string]bool{}
-	}
-	s.usedValues[placeholder] = true
-	return v, nil
+	return nil, fmt.Errorf("An expression attribute value used in expression is not defined; attribute value: %s", placeholder)
 }
 
 // Path leads to an attribute: a name, then names of map entries and indexes of lists.
