@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -188,6 +189,31 @@ func TestMisbehavingRemoteIsSentOneRequestAndNothingIsGuessed(t *testing.T) {
 				t.Errorf("%d connections, %d requests", remote.Connections(), remote.Requests())
 			}
 		})
+	}
+}
+
+// An HTTP client that keeps connections sends a request again, behind the sender's back, if one dies under a request
+// that it takes for safe to repeat, as any with an Idempotency-Key.
+func TestConnectionThatDiesUnderASecondSendDoesNotResendIt(t *testing.T) {
+	t.Parallel()
+	var requests atomic.Int32
+	remote := egresstest.Serve(t, func(c *egresstest.Conn) {
+		for c.Read() {
+			if requests.Add(1) == 2 {
+				c.Reset()
+				return
+			}
+			c.Say("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+		}
+	})
+	s := newHTTP(t, sender.HTTPOptions{URL: remote.URL})
+	got := []outbox.Outcome{s.Send(t.Context(), order("{}")), s.Send(t.Context(), order(""))}
+	remote.Close(t)
+	if diff := cmp.Diff([]outbox.Outcome{outbox.Completed(""), outbox.Unknown("", "landfall.http.cut")}, got); diff != "" {
+		t.Errorf("outcomes (-want +got):\n%s", diff)
+	}
+	if remote.Requests() != 2 || remote.Connections() != 2 {
+		t.Errorf("%d requests, %d connections", remote.Requests(), remote.Connections())
 	}
 }
 
