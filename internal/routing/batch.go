@@ -1,0 +1,279 @@
+package routing
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"sync"
+	"time"
+)
+
+// batch is one Route under way: all messages go through the same rounds, so that one call of a port serves
+// them all. In a round, the receipts of all are written before any is held, and all are held before any is
+// forwarded.
+type batch struct {
+	*Router
+	ctx    context.Context
+	groups map[string]*view
+	flows  []*flow
+}
+
+// view is a group as this batch sees it.
+type view struct {
+	Snapshot
+	err error
+	// given counts what this batch gave each consumer, which its snapshot cannot know.
+	given map[string]int64
+}
+
+// flow is one message on its way through the batch.
+type flow struct {
+	Incoming
+	*view
+	receipt Receipt
+	event   Event
+	// own says that this invocation wrote the attempt that is under way.
+	own  bool
+	step Step
+	// refused is a write that was refused.
+	refused *RefusedError
+	// done says that nothing is to be decided any more.
+	done    bool
+	handled Handled
+}
+
+func newBatch(ctx context.Context, r *Router, messages []Incoming) *batch {
+	b := &batch{Router: r, ctx: ctx, groups: map[string]*view{}}
+	for _, in := range messages {
+		if b.groups[in.Group] == nil {
+			b.groups[in.Group] = b.read(in.Group)
+		}
+		f := &flow{Incoming: in, view: b.groups[in.Group], handled: Handled{ID: in.receiptID(), Kept: true}}
+		f.receipt.ID = f.handled.ID
+		b.flows = append(b.flows, f)
+	}
+	// A first receipt is written blindly; if there is one already, the refusal tells. The count is a hint.
+	each(b.flows, func(f *flow) bool { return f.Receives > 1 && f.err == nil && b.hasTime() }, func(f *flow) {
+		receipt, err := b.Receipts.Get(ctx, f.handled.ID)
+		if err != nil {
+			f.fail(fmt.Errorf("get receipt: %w", err), b.now())
+			return
+		}
+		f.receipt = receipt
+	})
+	return b
+}
+
+func (b *batch) read(group string) *view {
+	snapshot, err := b.Groups.Snapshot(b.ctx, group)
+	if err != nil {
+		err = fmt.Errorf("read group %s: %w", group, err)
+	}
+	snapshot.Policy = snapshot.Policy.WithDefaults()
+	return &view{Snapshot: snapshot, err: err, given: map[string]int64{}}
+}
+
+// round takes one step of each message and returns those that need another.
+func (b *batch) round(flows []*flow) (open []*flow) {
+	for _, f := range flows {
+		b.decide(f)
+	}
+	each(flows, func(f *flow) bool { return f.step.Move != nil }, b.write)
+	for _, f := range flows {
+		if f.refused != nil {
+			f.overtaken()
+		}
+	}
+	b.hold(flows)
+	b.forward(flows)
+	b.bury(flows)
+	b.delete(flows)
+	for _, f := range flows {
+		if !f.done {
+			open = append(open, f)
+		}
+	}
+	return open
+}
+
+// decide finds the next step of a message.
+func (b *batch) decide(f *flow) {
+	switch {
+	case f.done: // its receipt could not be read
+		return
+	case f.err != nil:
+		f.fail(f.err, b.now())
+		return
+	case (f.event.Kind == Returned || f.event.Kind == Overtaken) && !b.hasTime():
+		f.step, f.done, f.handled.GivenBack = Step{}, true, true
+		return
+	}
+	s, err := b.situation(f)
+	if err != nil {
+		f.fail(err, s.Now)
+		return
+	}
+	if f.step = Decide(s); f.step.Select {
+		if f.step.End == EndLapsed {
+			b.lapses.note(f.Incoming.Group, f.receipt.Consumer, s.Now)
+		}
+		b.choose(f)
+		if s, err = b.situation(f); err != nil {
+			f.fail(err, s.Now)
+			return
+		}
+		f.step = Decide(s)
+	}
+	if f.step.Move != nil && f.step.Move.Kind == Extend {
+		b.lapses.note(f.Incoming.Group, f.receipt.Consumer, s.Now)
+	}
+	f.done = true // unless the write is refused, or the forward answers
+}
+
+func (b *batch) situation(f *flow) (Situation, error) {
+	now := b.now()
+	token, err := b.token()
+	tried := append(f.receipt.Tried(), f.receipt.Consumer)
+	others, _ := f.Candidates(tried, nil, now)
+	return Situation{
+		ID: f.handled.ID, Policy: f.Policy, Receipt: f.receipt, Event: f.event, SentAt: f.SentAt, Receives: f.Receives,
+		Oversize: f.Bytes > MaxIncomingBytes || f.AttributeCount > MaxIncomingAttributes,
+		Own:      f.own, Current: f.membership(f.receipt.Consumer, now), Others: len(others) > 0, Token: token, Now: now,
+	}, err
+}
+
+// choose asks the group's function and makes its answer the message's event.
+func (b *batch) choose(f *flow) {
+	if !b.hasTime() { // it is held, and comes back
+		f.event = Event{Kind: NobodyChosen}
+		return
+	}
+	now := b.now()
+	tried := append(f.receipt.Tried(), f.receipt.Consumer)
+	candidates, _ := f.Candidates(tried, b.lapses.lately(f.Incoming.Group, now), now)
+	for i, c := range candidates {
+		candidates[i].ConsumerState = c.plus(f.given[c.ID])
+	}
+	d := f.Select(b.ctx, Question{Message: f.Message, Attempt: f.receipt.Attempt + 1, Candidates: candidates})
+	if d.Err != nil {
+		f.event, f.handled.Err = Event{Kind: NobodyChosen}, d.Err
+		return
+	}
+	f.given[d.Consumer]++
+	f.event = Event{Kind: Chosen, Consumer: d.Consumer, End: f.step.End, Seen: f.step.Seen}
+}
+
+// fail ends the message's flow in this batch: it comes back later.
+func (f *flow) fail(err error, now time.Time) {
+	f.handled.Err, f.done = err, true
+	f.step = Situation{Policy: f.Policy, SentAt: f.SentAt, Now: now}.wait()
+}
+
+// overtaken takes back what a refused write would have done: somebody else has just written.
+func (f *flow) overtaken() {
+	if f.event.Kind == Chosen {
+		f.given[f.event.Consumer]--
+	}
+	f.receipt, f.own, f.done = f.refused.Receipt, false, false
+	f.receipt.ID = f.handled.ID
+	f.event, f.step, f.refused = Event{Kind: Overtaken}, Step{}, nil
+}
+
+func (f *flow) report(now time.Time) Handled {
+	f.handled.Receipt = f.receipt
+	if !f.SentAt.IsZero() {
+		f.handled.Age = max(0, now.Sub(f.SentAt))
+	}
+	return f.handled
+}
+
+// each does something about the flows that need it, at once, and waits.
+func each(flows []*flow, needs func(*flow) bool, do func(*flow)) {
+	var all sync.WaitGroup
+	for _, f := range flows {
+		if needs(f) {
+			all.Go(func() { do(f) })
+		}
+	}
+	all.Wait()
+}
+
+func (r *Router) now() time.Time {
+	if r.Now != nil {
+		return r.Now().Truncate(time.Millisecond)
+	}
+	return time.Now().Truncate(time.Millisecond)
+}
+
+// token is 128 random bits as 22 characters.
+func (r *Router) token() (string, error) {
+	source := r.Rand
+	if source == nil {
+		source = rand.Reader
+	}
+	var bits [16]byte
+	if _, err := io.ReadFull(source, bits[:]); err != nil {
+		return "", fmt.Errorf("make a token: %w", err)
+	}
+	return base64.RawURLEncoding.EncodeToString(bits[:]), nil
+}
+
+// remaining is how much of the invocation is left.
+func (b *batch) remaining() time.Duration {
+	if deadline, ok := b.ctx.Deadline(); ok {
+		return time.Until(deadline)
+	}
+	return math.MaxInt64
+}
+
+// hasTime reports whether a message may be begun.
+func (b *batch) hasTime() bool {
+	return b.ctx.Err() == nil && b.remaining() >= cmp.Or(b.Reserve, DefaultReserve)
+}
+
+// write makes the step's move. A store that does not answer is asked again: a repeated move finds itself.
+func (b *batch) write(f *flow) {
+	const firstWait, lastWait = 50 * time.Millisecond, 200 * time.Millisecond
+	m := *f.step.Move
+	for wait := firstWait; ; wait *= 2 {
+		receipt, err := b.Receipts.Write(b.ctx, m)
+		var refused *RefusedError
+		switch {
+		case err == nil:
+			b.written(f, m, receipt)
+			return
+		case errors.As(err, &refused):
+			f.refused = refused
+			return
+		case wait > lastWait || b.ctx.Err() != nil:
+			f.fail(fmt.Errorf("write receipt: %w", err), b.now())
+			return
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-b.ctx.Done():
+			timer.Stop()
+		}
+	}
+}
+
+// written notes a write that took effect.
+func (b *batch) written(f *flow, m Move, receipt Receipt) {
+	f.receipt = receipt
+	switch m.Kind {
+	case Assign, Reassign:
+		f.own = true
+		if m.Kind == Reassign {
+			reroutes := receipt.Outcome().Reroutes
+			f.handled.Reroutes = append(f.handled.Reroutes, reroutes[len(reroutes)-1])
+		}
+	case Extend:
+		f.handled.Extended = true
+	}
+}

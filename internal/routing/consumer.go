@@ -1,0 +1,79 @@
+package routing
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// Unlimited is the MaxInFlight of a consumer without a limit.
+const Unlimited = math.MaxInt64
+
+// Consumer is a member of a group.
+type Consumer struct {
+	ID string
+	// Target is where its messages go, in the words of the [Forwarder].
+	Target string
+	// Weight is its share under a weighted routing function. Less than 1 counts as 1.
+	Weight int
+	// Draining consumers finish what they have and are picked for nothing more.
+	Draining bool
+	// LeaseUntil is when a consumer that comes and goes is no member any more unless it renews; zero: never.
+	LeaseUntil time.Time
+	ConsumerState
+}
+
+// ConsumerState is what is known of a consumer at the time of a snapshot.
+type ConsumerState struct {
+	// CurrentInFlight is how many messages it has taken and not finished.
+	CurrentInFlight int64
+	// MaxInFlight is how many it may have; 0: it takes nothing.
+	MaxInFlight int64
+	// BufferDepth is how many messages wait before it.
+	BufferDepth int64
+	// Tags are what it is good at.
+	Tags []string
+}
+
+// AvailableCapacity is how many more messages it may take; never below 0.
+func (s ConsumerState) AvailableCapacity() int64 {
+	return max(0, s.MaxInFlight-max(0, s.CurrentInFlight))
+}
+
+// HasCapacity reports whether it may take one more message.
+func (s ConsumerState) HasCapacity() bool { return s.AvailableCapacity() > 0 }
+
+// HasAffinity reports whether the consumer has the tag.
+func (s ConsumerState) HasAffinity(tag string) bool { return slices.Contains(s.Tags, tag) }
+
+// plus is the state with n more messages in flight.
+func (s ConsumerState) plus(n int64) ConsumerState {
+	s.CurrentInFlight = max(0, s.CurrentInFlight)
+	if s.CurrentInFlight > math.MaxInt64-n {
+		n = math.MaxInt64 - s.CurrentInFlight
+	}
+	s.CurrentInFlight += n
+	return s
+}
+
+// Membership is a consumer's standing in its group.
+type Membership int
+
+const (
+	// NoMember: it is not in the group, or its lease is over.
+	NoMember Membership = iota
+	// DrainingMember: it may finish and be forwarded what it was picked for, and is picked for nothing more.
+	DrainingMember
+	// LiveMember: it may be picked.
+	LiveMember
+)
+
+func (c Consumer) membership(now time.Time) Membership {
+	switch {
+	case !c.LeaseUntil.IsZero() && !now.Before(c.LeaseUntil):
+		return NoMember
+	case c.Draining:
+		return DrainingMember
+	}
+	return LiveMember
+}

@@ -1,0 +1,38 @@
+package routing
+
+import (
+	"sync"
+	"time"
+)
+
+// lapses remembers which consumers let a message lapse, for LapseMemory.
+type lapses struct {
+	mu   sync.Mutex
+	last map[lapsed]time.Time
+}
+
+type lapsed struct{ group, consumer string }
+
+func (l *lapses) note(group, consumer string, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.last == nil {
+		l.last = map[lapsed]time.Time{}
+	}
+	for who, at := range l.last {
+		if now.Sub(at) > LapseMemory {
+			delete(l.last, who)
+		}
+	}
+	l.last[lapsed{group, consumer}] = now
+}
+
+// lately tells for a group whether a consumer let a message lapse lately.
+func (l *lapses) lately(group string, now time.Time) func(consumer string) bool {
+	return func(consumer string) bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		at, found := l.last[lapsed{group, consumer}]
+		return found && now.Sub(at) <= LapseMemory
+	}
+}

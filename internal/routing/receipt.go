@@ -1,0 +1,156 @@
+package routing
+
+import (
+	"time"
+)
+
+// ID names a message within its group, and its receipt. It is free of the message's content.
+type ID struct {
+	Group   string
+	Message string
+}
+
+// String is the receipt's key, "<group>#<message id>".
+func (id ID) String() string { return id.Group + "#" + id.Message }
+
+// State is where a receipt stands; "" is a message without one.
+type State string
+
+// The states, as they are stored. Accepted and Dead are final.
+const (
+	// Pending: a consumer was picked and has until the deadline to accept, or until the message moves on.
+	Pending State = "pending"
+	// Declined: it said that it does not accept.
+	Declined State = "declined"
+	// Accepted: it accepted. The message is its own.
+	Accepted State = "accepted"
+	// Dead: the message was given up and belongs into the dead-letter queue.
+	Dead State = "dead"
+)
+
+// End is why a message moved on from a consumer.
+type End string
+
+// The ends of attempts.
+const (
+	// EndLapsed: the deadline passed.
+	EndLapsed End = "lapsed"
+	// EndDeclined: the consumer declined.
+	EndDeclined End = "declined"
+	// EndRefused: its queue demonstrably refused the message.
+	EndRefused End = "refused"
+	// EndErrored: it is a function, and it failed.
+	EndErrored End = "errored"
+)
+
+// Reason is why a message is dead.
+type Reason string
+
+// The reasons.
+const (
+	// ReasonMaxWait: nobody accepted it in all the time that it may wait.
+	ReasonMaxWait Reason = "max_wait"
+	// ReasonNobodyLeft: everybody was tried, and the last one declined or left.
+	ReasonNobodyLeft Reason = "nobody_left"
+	// ReasonReceiveCount: the queue is about to give it up by itself.
+	ReasonReceiveCount Reason = "receive_count"
+	// ReasonDeliveryUnknown: as the two above, of a message that its consumer may have taken.
+	ReasonDeliveryUnknown Reason = "delivery_unknown"
+	// ReasonOversize: there is no room for the envelope. It is dead-lettered unchanged.
+	ReasonOversize Reason = "oversize"
+)
+
+// Past is an attempt that is over: its consumer is never picked for the message again.
+type Past struct {
+	Consumer string
+	End      End
+	// AssignedAt is when the attempt was written, Deadline until when it had, EndedAt when its end was seen.
+	AssignedAt time.Time
+	Deadline   time.Time
+	EndedAt    time.Time
+}
+
+// Retention is for how long a receipt is kept after its last write: longer than any queue keeps a message.
+const Retention = 15 * 24 * time.Hour
+
+// Receipt is what is known of a message: which attempt is under way, where it stands, and what came before.
+// Times have a resolution of one millisecond; zero values stand for absent attributes.
+type Receipt struct {
+	ID
+	State State
+	// Attempt counts the consumers that the message was given to, from 1; 0: dead before any.
+	Attempt int
+	// Token is random and names the attempt: who has it may accept or decline.
+	Token    string
+	Consumer string
+	// OnDelivery says that the attempt counts as accepted when it is forwarded.
+	OnDelivery bool
+	// AssignedAt is when the attempt was written, Deadline until when the consumer has.
+	AssignedAt time.Time
+	Deadline   time.Time
+	// Extensions counts how often the deadline was moved because nobody else was there.
+	Extensions int
+	// Again says that another invocation than the one that wrote the attempt forwards it, too: then no
+	// refusal proves that it was not delivered. OnDelivery only.
+	Again bool
+	// Mark names the last write but assignments, acceptances and declines, whose token names them.
+	Mark string
+	// History is what came before, oldest first.
+	History []Past
+	// EndedAt is when the receipt was accepted, declined or dead.
+	EndedAt time.Time
+	Reason  Reason
+	// ExpiresAt has a resolution of one second.
+	ExpiresAt time.Time
+}
+
+// Tried are the consumers that the message has moved on from, in order.
+func (r Receipt) Tried() []string {
+	tried := make([]string, len(r.History))
+	for i, past := range r.History {
+		tried[i] = past.Consumer
+	}
+	return tried
+}
+
+// Outcome is what became of a message, as far as its receipt tells.
+type Outcome struct {
+	// DeliveredTo is the consumer that accepted, "" if none has.
+	DeliveredTo string
+	// ReroutedFrom are the consumers that the message moved on from, in order, and Reroutes how it did.
+	ReroutedFrom []string
+	Reroutes     []Reroute
+	// DeliveredFirstTry says that the first consumer accepted.
+	DeliveredFirstTry bool
+	// Reason is why the message is dead, "" if it is not.
+	Reason Reason
+}
+
+// Reroute is a message's move from one consumer to the next.
+type Reroute struct {
+	From, To string
+	End      End
+	// Deadline is until when From had, Seen when the end of its attempt was seen, Written when the next
+	// consumer was written.
+	Deadline time.Time
+	Seen     time.Time
+	Written  time.Time
+}
+
+// Outcome is what became of the message so far.
+func (r Receipt) Outcome() Outcome {
+	o := Outcome{ReroutedFrom: r.Tried(), Reason: r.Reason}
+	for i, past := range r.History {
+		to, written := r.Consumer, r.AssignedAt
+		if i+1 < len(r.History) {
+			to, written = r.History[i+1].Consumer, r.History[i+1].AssignedAt
+		}
+		o.Reroutes = append(o.Reroutes, Reroute{
+			From: past.Consumer, To: to, End: past.End, Deadline: past.Deadline, Seen: past.EndedAt, Written: written,
+		})
+	}
+	if r.State == Accepted {
+		o.DeliveredTo, o.DeliveredFirstTry = r.Consumer, r.Attempt == 1
+	}
+	return o
+}

@@ -1,0 +1,152 @@
+package routing
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+)
+
+// Exclusion says why a member is no candidate.
+type Exclusion string
+
+// The exclusions.
+const (
+	ExcludedLeaseOver    Exclusion = "its lease is over"
+	ExcludedDraining     Exclusion = "draining"
+	ExcludedTried        Exclusion = "tried"
+	ExcludedLapsedLately Exclusion = "lapsed lately, and others are there"
+)
+
+// Excluded is a member that is no candidate.
+type Excluded struct {
+	Consumer string
+	Why      Exclusion
+}
+
+// Decision is what came of asking a routing function, in full.
+type Decision struct {
+	Question Question
+	Excluded []Excluded
+	// Function is the hash of the function that was asked.
+	Function string
+	// Consumer is the one that was picked, "" if Err is not nil.
+	Consumer string
+	Err      error
+}
+
+// Candidates are the live members minus those tried, ordered by id, before any function sees them. One that
+// lapsed lately is left out while others are there. Either argument may be nil.
+func (s Snapshot) Candidates(tried []string, lapsedLately func(id string) bool, now time.Time) ([]Consumer, []Excluded) {
+	var candidates, lapsed []Consumer
+	var excluded []Excluded
+	for _, c := range s.consumers {
+		switch membership := c.membership(now); {
+		case slices.Contains(tried, c.ID):
+			excluded = append(excluded, Excluded{c.ID, ExcludedTried})
+		case membership == NoMember:
+			excluded = append(excluded, Excluded{c.ID, ExcludedLeaseOver})
+		case membership == DrainingMember:
+			excluded = append(excluded, Excluded{c.ID, ExcludedDraining})
+		case lapsedLately != nil && lapsedLately(c.ID):
+			lapsed = append(lapsed, c)
+		default:
+			candidates = append(candidates, c)
+		}
+	}
+	if len(candidates) == 0 {
+		return lapsed, excluded
+	}
+	for _, c := range lapsed {
+		excluded = append(excluded, Excluded{c.ID, ExcludedLapsedLately})
+	}
+	return candidates, excluded
+}
+
+// Select asks the snapshot's function. Whatever the function does, a consumer that is no candidate is not
+// selected, and the answer is there within EvaluationTimeout and a second.
+func (s Snapshot) Select(ctx context.Context, q Question) Decision {
+	d := Decision{Question: q}
+	if len(q.Candidates) == 0 {
+		d.Err = ErrNoConsumerAvailable
+		return d
+	}
+	if s.Function == nil {
+		d.Err = &EvaluationError{Failure: NotStarted, Cause: errors.New("the group has no routing function")}
+		return d
+	}
+	d.Function = s.Function.Hash()
+	id, err := s.evaluate(ctx, q)
+	switch {
+	case err != nil:
+		d.Err = err
+	case id == "":
+		d.Err = ErrNoConsumerAvailable
+	case !slices.ContainsFunc(q.Candidates, func(c Consumer) bool { return c.ID == id }):
+		_, member := s.Consumer(id)
+		d.Err = &UnknownConsumerSelectedError{ID: id, Member: member}
+	default:
+		d.Consumer = id
+	}
+	return d
+}
+
+// evaluate calls the function and says how it failed, if it did.
+func (s Snapshot) evaluate(ctx context.Context, q Question) (string, error) {
+	hash := s.Function.Hash()
+	if err := ctx.Err(); err != nil {
+		return "", &EvaluationError{Failure: NotStarted, Function: hash, Cause: err}
+	}
+	type answer struct {
+		id  string
+		err error
+	}
+	given := Question{Message: q.Message, Attempt: q.Attempt, Candidates: slices.Clone(q.Candidates)}
+	got := within(ctx, EvaluationTimeout,
+		answer{err: &EvaluationError{Failure: Crashed, Function: hash}},
+		answer{err: &EvaluationError{Failure: TimedOut, Function: hash}},
+		func(ctx context.Context) answer {
+			id, err := s.Function.Select(ctx, given)
+			return answer{id, err}
+		})
+	var evaluation *EvaluationError
+	switch {
+	case got.err == nil || errors.Is(got.err, ErrNoConsumerAvailable):
+		return got.id, got.err
+	case errors.As(got.err, &evaluation):
+		return "", &EvaluationError{Failure: evaluation.Failure, Function: hash, Cause: evaluation.Cause}
+	case errors.Is(got.err, context.DeadlineExceeded) || errors.Is(got.err, context.Canceled):
+		return "", &EvaluationError{Failure: TimedOut, Function: hash, Cause: got.err}
+	}
+	return "", &EvaluationError{Failure: Crashed, Function: hash, Cause: got.err}
+}
+
+// within makes a call that is given so much time. It returns when the call does, or shortly after its time if
+// the call does not return: then the answer is late. A panic is answered by panicked.
+func within[T any](ctx context.Context, timeout time.Duration, panicked, late T, call func(context.Context) T) T {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	answer := make(chan T, 1)
+	go func() {
+		defer func() {
+			if recover() != nil {
+				answer <- panicked
+			}
+		}()
+		answer <- call(ctx)
+	}()
+	select {
+	case got := <-answer:
+		return got
+	case <-ctx.Done():
+	}
+	const grace = time.Second // for the call to notice that its time is over and say what it knows
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case got := <-answer:
+		return got
+	case <-timer.C:
+		return late
+	}
+}
