@@ -64,6 +64,9 @@ func (r Row) id() outbox.ID { return outbox.ID{Destination: r.Destination, Key: 
 // String is the name that Landfall's logs use for the row. It reveals neither key nor payload.
 func (r Row) String() string { return r.id().String() }
 
+// GoString keeps key and payload out of %#v, too.
+func (r Row) GoString() string { return r.String() }
+
 // LogValue keeps key and payload out of structured logs.
 func (r Row) LogValue() slog.Value { return r.id().LogValue() }
 

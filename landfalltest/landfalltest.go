@@ -79,4 +79,3 @@ func (o *Outbox) asPut(row outbox.Row) landfall.Row {
 		NotBefore: notBefore, DeliverBy: row.DeliverBy, CommandID: row.CommandID, Trace: row.Trace,
 	}
 }
-

@@ -1,0 +1,120 @@
+package landfalltest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/landfall-dev/landfall"
+	"github.com/landfall-dev/landfall/landfalltest"
+)
+
+var cfg = landfall.Config{Destinations: map[string]landfall.Destination{
+	"mail": {HeadStart: 5 * time.Second, Headers: []string{"X-Tenant"}},
+}}
+
+func ExampleOutbox() {
+	box, err := landfalltest.New(cfg)
+	if err != nil {
+		log.Fatal(err)
+	}
+	// The code under test gets box.Outbox as it gets its *landfall.Outbox in production.
+	signUp(context.Background(), box.Outbox, "ada")
+
+	rows, err := box.Rows(context.Background())
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, row := range rows {
+		fmt.Println(row.Destination, row.Key, string(row.Payload))
+	}
+	// Output: mail welcome-ada {"to": "ada"}
+}
+
+func signUp(ctx context.Context, box *landfall.Outbox, user string) {
+	row := landfall.Row{Destination: "mail", Key: "welcome-" + user, Payload: fmt.Appendf(nil, `{"to": %q}`, user)}
+	if err := box.Put(ctx, row); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// TestRowsAreNotOtherThanTheyWerePut, whatever is made of them in the table, and they come in order.
+func TestRowsAreNotOtherThanTheyWerePut(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		box, err := landfalltest.New(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []landfall.Row{
+			{Destination: "mail", Key: "z", Payload: make([]byte, 100_000), ContentType: "application/json"},
+			{Destination: "mail", Key: "a", Payload: []byte{0xff}, ContentType: "image/png", Headers: map[string]string{"X-Tenant": "t"},
+				NotBefore: time.Now().Add(time.Hour), DeliverBy: time.Now().Add(2 * time.Hour), CommandID: "c",
+				Trace: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"},
+			{Destination: "mail", Key: "b", Payload: []byte{}, ContentType: "application/json"},
+		}
+		for i, row := range want {
+			if err := box.Put(t.Context(), row); err != nil {
+				t.Fatal(err)
+			}
+			if i == 0 {
+				<-time.After(time.Millisecond)
+			}
+		}
+		got, err := box.Rows(t.Context())
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%v\n%s", err, diff)
+		}
+	})
+}
+
+// TestManyRowsAreNotCutOff puts more than a page of a scan holds.
+func TestManyRowsAreNotCutOff(t *testing.T) {
+	t.Parallel()
+	box, err := landfalltest.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	noise, x := make([]byte, 300_000), uint32(1)
+	for i := range noise {
+		x = x*1664525 + 1013904223
+		noise[i] = byte(x >> 24)
+	}
+	for i := range 5 {
+		if err := box.Put(t.Context(), landfall.Row{Destination: "mail", Key: fmt.Sprint(i), Payload: noise}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if rows, err := box.Rows(t.Context()); err != nil || len(rows) != 5 {
+		t.Errorf("%d rows, %v; want 5", len(rows), err)
+	}
+}
+
+// TestRulesAndConflictsAreNotThoseOfAToy asks for the errors of the real thing.
+func TestRulesAndConflictsAreNotThoseOfAToy(t *testing.T) {
+	t.Parallel()
+	box, err := landfalltest.New(landfall.Config{Table: "my-outbox", Destinations: cfg.Destinations})
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := landfall.Row{Destination: "mail", Key: "k", Payload: []byte("1")}
+	if err := box.Put(t.Context(), row); err != nil {
+		t.Fatal(err)
+	}
+	if row.Payload = []byte("2"); !errors.Is(box.Put(t.Context(), row), landfall.ErrConflict) {
+		t.Error("no conflict")
+	}
+	var invalid *landfall.RowError
+	if row.Key = ""; !errors.As(box.Put(t.Context(), row), &invalid) {
+		t.Error("a row without a key was taken")
+	}
+	if _, err := landfalltest.New(landfall.Config{Table: "?"}); err == nil {
+		t.Error("a table of an impossible name was made")
+	}
+}
