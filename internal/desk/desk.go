@@ -24,6 +24,7 @@ import (
 	"github.com/landfall-dev/landfall/internal/devstack"
 	"github.com/landfall-dev/landfall/internal/localaws"
 	"github.com/landfall-dev/landfall/internal/localaws/ledger"
+	"github.com/landfall-dev/landfall/internal/outbox"
 	"github.com/landfall-dev/landfall/internal/outboxdb"
 	"github.com/landfall-dev/landfall/internal/schema"
 )
@@ -69,10 +70,6 @@ func FunctionCaller(name string) string { return "landfall-" + name }
 
 // Start builds the functions, then starts everything but the schedules; see [Desk.Sweep].
 func Start(ctx context.Context, o Options) (*Desk, error) {
-	binary, err := devstack.Build(ctx, o.Source, "dispatch")
-	if err != nil {
-		return nil, err
-	}
 	file, err := writeConfig(o)
 	if err != nil {
 		return nil, err
@@ -90,14 +87,21 @@ func Start(ctx context.Context, o Options) (*Desk, error) {
 	if err := d.createTable(ctx); err != nil {
 		return nil, errors.Join(err, d.Stop(ctx))
 	}
-	d.Stack, err = devstack.Start(devstack.Config{Output: o.Output, Functions: []devstack.Function{{
-		Name: "dispatch", Path: binary, Timeout: timeout(o.Config),
-		Env: map[string]string{
-			schema.ConfigEnv: file, schema.OutboxTableEnv: d.table,
-			"AWS_ENDPOINT_URL": d.Endpoint, "AWS_SDK_UA_APP_ID": FunctionCaller("dispatch"),
-		},
-	}}})
-	if err != nil {
+	stack := devstack.Config{Output: o.Output}
+	for name, timeout := range map[string]time.Duration{"dispatch": dispatchTimeout(o.Config), "reconcile": reconcileTimeout} {
+		binary, err := devstack.Build(ctx, o.Source, name)
+		if err != nil {
+			return nil, errors.Join(err, d.Stop(ctx))
+		}
+		stack.Functions = append(stack.Functions, devstack.Function{
+			Name: name, Path: binary, Timeout: timeout,
+			Env: map[string]string{
+				schema.ConfigEnv: file, schema.OutboxTableEnv: d.table,
+				"AWS_ENDPOINT_URL": d.Endpoint, "AWS_SDK_UA_APP_ID": FunctionCaller(name),
+			},
+		})
+	}
+	if d.Stack, err = devstack.Start(stack); err != nil {
 		return nil, errors.Join(err, d.Stop(ctx))
 	}
 	return d, nil
@@ -113,8 +117,11 @@ func (d *Desk) createTable(ctx context.Context) error {
 	return nil
 }
 
-// timeout is the dispatch function's: claim for 55 s, drain, and answer.
-func timeout(cfg *config.Config) time.Duration {
+// reconcileTimeout is the reconcile function's: ask for 55 s, drain, and answer.
+const reconcileTimeout = outbox.ClaimFor + outbox.LookupTimeout + outbox.ClaimMargin + 5*time.Second
+
+// dispatchTimeout is the dispatch function's: claim for 55 s, drain, and answer.
+func dispatchTimeout(cfg *config.Config) time.Duration {
 	var longest time.Duration
 	for _, d := range cfg.Destinations {
 		longest = max(longest, d.Policy().SendTimeout)

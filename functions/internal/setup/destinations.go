@@ -4,11 +4,12 @@ import (
 	"fmt"
 
 	"github.com/landfall-dev/landfall/internal/config"
+	"github.com/landfall-dev/landfall/internal/lookup"
 	"github.com/landfall-dev/landfall/internal/outbox"
 	"github.com/landfall-dev/landfall/internal/sender"
 )
 
-// destinations makes a sender for each destination of the configuration.
+// destinations makes a sender for each destination of the configuration, and a lookup where it says how to ask.
 func destinations(cfg *config.Config) (all []outbox.Destination, err error) {
 	for _, name := range cfg.Names() {
 		d := cfg.Destinations[name]
@@ -16,9 +17,28 @@ func destinations(cfg *config.Config) (all []outbox.Destination, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("destination %s: %w", name, err)
 		}
-		all = append(all, outbox.Destination{Name: name, Policy: d.Policy(), Sender: s})
+		l, err := lookupOf(d)
+		if err != nil {
+			return nil, fmt.Errorf("destination %s: lookup: %w", name, err)
+		}
+		all = append(all, outbox.Destination{Name: name, Policy: d.Policy(), Sender: s, Lookup: l})
 	}
 	return all, nil
+}
+
+// lookupOf is nil where nobody can be asked. An answer to a lookup names the effect where an answer to a send does.
+func lookupOf(d config.Destination) (outbox.Lookup, error) {
+	if d.Lookup == nil {
+		return nil, nil
+	}
+	o := lookup.HTTPOptions{AllowPrivate: d.AllowPrivate, Headers: d.Lookup.Headers, Method: d.Lookup.Method, URL: d.Lookup.URL}
+	if d.RemoteRef != nil {
+		o.RefHeader, o.RefPointer = d.RemoteRef.Header, d.RemoteRef.Pointer
+	}
+	for _, r := range d.Lookup.Rules {
+		o.Rules = append(o.Rules, lookup.Rule{Status: r.Status, Pointer: r.Pointer, Equals: r.Equals, Then: outbox.AnswerKind(r.Then)})
+	}
+	return lookup.NewHTTP(o)
 }
 
 func httpOptions(d config.Destination) sender.HTTPOptions {

@@ -10,12 +10,16 @@ import (
 
 func TestNoEventOfAnotherShapeIsTakenForASchedules(t *testing.T) {
 	t.Parallel()
-	sample, err := os.ReadFile("../../../events/dispatch.json")
-	if err != nil {
-		t.Fatal(err)
+	sample := func(name string) string {
+		event, err := os.ReadFile("../../../events/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(event)
 	}
 	for event, want := range map[string]*setup.Share{
-		string(sample):            {},
+		sample("dispatch.json"):   {},
+		sample("reconcile.json"):  {},
 		`{"part": 0, "of": 1}`:    {Part: 0, Of: 1},
 		`{"part": 3, "of": 4}`:    {Part: 3, Of: 4},
 		"":                        nil,
