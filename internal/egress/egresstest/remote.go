@@ -120,6 +120,9 @@ func (r *Remote) Close(t testing.TB) {
 	r.last = last.LocalAddr().String()
 	r.mu.Unlock()
 	<-r.reached // connections are accepted in their order
+	for _, c := range r.conns {
+		_ = c.SetReadDeadline(time.Now().Add(10 * time.Second)) // should the client have left it open
+	}
 	_ = last.Close()
 	_ = r.listener.Close()
 	r.release()
