@@ -36,7 +36,7 @@
 //
 // # What it costs
 //
-// A row of up to 1,024 bytes in all, of which about 330 are not payload, costs 5 write units from put to
+// A row of up to 1,024 bytes in all, of which about 260 are not payload, costs 5 write units from put to
 // completed, 6 if it is put in a transaction; larger rows cost about 3 and 4 per further kilobyte (the put,
 // the claim and the settlement each write the item once). Payloads are compressed where that saves a unit.
 // In a transaction every item counts towards DynamoDB's limits: 100 items, 4 MB.

@@ -181,8 +181,8 @@ func (c *checker) headers(to Destination) map[string]string {
 	return canonical
 }
 
-// lastTime is the end of the year 9999, as late as row times go.
-var lastTime = time.UnixMilli(253402300799999)
+// lastTime is as late as times of rows go: 14 digits of milliseconds.
+var lastTime = time.UnixMilli(1e14 - 1)
 
 func (c *checker) times() {
 	notBefore, deliverBy := c.row.NotBefore.Truncate(time.Millisecond), c.row.DeliverBy.Truncate(time.Millisecond)
@@ -195,7 +195,7 @@ func (c *checker) times() {
 
 func (c *checker) time(field string, t time.Time) {
 	if !t.IsZero() && (t.Before(time.UnixMilli(0)) || t.After(lastTime)) {
-		c.failf(field, "is not between the years 1970 and 9999")
+		c.failf(field, "is not between the years 1970 and 5138")
 	}
 }
 

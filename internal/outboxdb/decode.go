@@ -3,7 +3,6 @@ package outboxdb
 import (
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -14,12 +13,13 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// Bounds of what is read.
+// Bounds of what is read. They are powers of ten, so that a pattern can say them, too.
 const (
-	// maxMillis is the end of the year 9999. Later times are mistakes: a time in nanoseconds, for one.
-	maxMillis = 253402300799999
-	// maxCount bounds counters.
-	maxCount = math.MaxInt32
+	// maxMillis and maxSeconds end in the year 5138. Later times are mistakes: nanoseconds, for one.
+	maxMillis  = 1e14 - 1
+	maxSeconds = 1e11 - 1
+	// maxCount bounds counters, and windows in seconds.
+	maxCount = 1e9 - 1
 	// maxClaim is longer than any claim lives; one that ends later is no claim.
 	maxClaim = 24 * time.Hour
 )
@@ -155,7 +155,7 @@ func (r *reader) claim(row *outbox.Row) {
 		r.failf(schema.Until, "is more than %v after %s", maxClaim, schema.ClaimedAt)
 		row.Until = time.Time{}
 	}
-	if n, ok := r.whole(schema.Window, schema.WindowAlways, math.MaxInt64/int64(time.Second)); ok && n != schema.WindowAlways {
+	if n, ok := r.whole(schema.Window, schema.WindowAlways, maxCount); ok && n != schema.WindowAlways {
 		row.Window = outbox.Window(time.Duration(n) * time.Second)
 	} else if ok {
 		row.Window = outbox.Always
@@ -174,7 +174,7 @@ func (r *reader) maybeSince() time.Time {
 
 // expiry reads when the table's TTL deletes the row.
 func (r *reader) expiry(status outbox.Status) time.Time {
-	s, ok := r.whole(schema.ExpiresAt, 0, maxMillis/1000)
+	s, ok := r.whole(schema.ExpiresAt, 0, maxSeconds)
 	if !ok {
 		return time.Time{}
 	}

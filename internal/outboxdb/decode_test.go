@@ -29,7 +29,7 @@ var (
 		"failed#charge#0", "due#mail#0", "due##", "gzip", "----------------------", "0123456789012345678901", "12:00",
 	}
 	numbers = []string{
-		"0", "1", "-1", "5", "0.5", "946684800000", "946684840000", "1111111111111", "253402300799999", "253402300800000",
+		"0", "1", "-1", "5", "0.5", "946684800000", "946684840000", "1111111111111", "99999999999999", "100000000000000",
 		"9223372036854775807", "9223372036854775808", "99999999999999999999999999999999999999", "1E+100", "-1E-130",
 	}
 )
@@ -149,7 +149,7 @@ func FuzzDecode(f *testing.F) {
 // checkEnds checks that the domain ends an unreadable row, whatever is wrong with it.
 func checkEnds(t *testing.T, row outbox.Row) {
 	t.Helper()
-	endOfTime := time.UnixMilli(253402300799999).Add(time.Hour)
+	endOfTime := time.UnixMilli(1e14).Add(time.Hour)
 	step := outbox.Examine(outbox.Policy{}.WithDefaults(), row, endOfTime)
 	switch row.Status {
 	case outbox.OutcomeUnknown, outbox.CompletedRow, outbox.FailedRow:
