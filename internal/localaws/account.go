@@ -25,6 +25,7 @@ import (
 	"github.com/landfall-dev/landfall/internal/localaws/ddb"
 	"github.com/landfall-dev/landfall/internal/localaws/faults"
 	"github.com/landfall-dev/landfall/internal/localaws/ledger"
+	"github.com/landfall-dev/landfall/internal/localaws/sqs"
 	"github.com/landfall-dev/landfall/internal/localaws/wire"
 )
 
@@ -36,6 +37,8 @@ type Options struct {
 	Faults          faults.Plan // Defaults to faults.None.
 	KeepEntries     int         // Ledger entries to keep, the sums apart. Defaults to all.
 	PartitionLimits bool        // Throttle what exceeds 1,000 write or 3,000 read units a second of one partition key.
+	InFlight        int         // Messages of a queue that can be in flight. Defaults to sqs.MaxInFlight.
+	Cooldowns       bool        // Refuse for a minute to make a queue anew that was deleted, or to purge one again.
 }
 
 // Account is an AWS account with one region, empty at first. It is safe for concurrent use.
@@ -52,10 +55,11 @@ type Account struct {
 
 // task is work that is to be done at a time, whoever looks after that time first.
 type task struct {
-	at   time.Time
-	seq  uint64
-	run  func(now time.Time)
-	done bool
+	at    time.Time
+	seq   uint64
+	run   func(now time.Time) (again time.Time) // zero: it is done
+	done  bool
+	moved chan struct{} // if not nil: it ran and waits, for others or until at; signalled when at changes, or done
 }
 
 // New makes an empty account.
@@ -67,10 +71,11 @@ func New(o Options) *Account {
 		o.KeepEntries = -1
 	}
 	db := ddb.New(ddb.Options{PartitionLimits: o.PartitionLimits})
+	queues := sqs.New(sqs.Options{Region: Region, InFlight: o.InFlight, Cooldowns: o.Cooldowns})
 	return &Account{
 		plan:     o.Faults,
 		ledger:   ledger.New(o.KeepEntries),
-		services: map[string]wire.Service{db.Target(): db},
+		services: map[string]wire.Service{db.Target(): db, queues.Target(): queues},
 		dynamodb: db,
 	}
 }
@@ -167,7 +172,7 @@ func (a *Account) exchange(r *http.Request) (wire.Answer, error) {
 	case fault.LoseAnswer:
 		return wire.Answer{}, errCut
 	case fault.SpoilAnswer && outcome.Err == nil:
-		outcome.Err = ddb.Failure(faults.Internal)
+		outcome.Err = op.Run(time.Now(), faults.Fault{Error: faults.Internal}).Err // no work: only the service's words for it
 	}
 	return wire.Encode(requestID(outcome.seq), outcome.Answer, outcome.Err), nil
 }
@@ -178,6 +183,9 @@ func (a *Account) decode(req *wire.Request, entry *ledger.Entry) (wire.Operation
 		return nil, wire.Protocol("UnknownOperationException", "the service %s is not part of the local AWS", req.Target)
 	}
 	entry.Service = service.Name()
+	if hosted, ok := service.(wire.Hosted); ok {
+		service = hosted.At(req.Host)
+	}
 	return service.Decode(req.Operation, req.Body)
 }
 
@@ -208,7 +216,8 @@ type outcome struct {
 	seq uint64
 }
 
-// perform runs an operation at its time. If the caller gives up meanwhile, the work is still done at its time.
+// perform runs an operation at its time. If the caller gives up meanwhile, the work is still done at its time; but one
+// that waits for others takes nothing then.
 func (a *Account) perform(ctx context.Context, op wire.Operation, entry ledger.Entry) (outcome, faults.Fault, error) {
 	a.mu.Lock()
 	now := time.Now()
@@ -219,20 +228,34 @@ func (a *Account) perform(ctx context.Context, op wire.Operation, entry ledger.E
 	entry.Faulty = fault.Any()
 	var out outcome
 	var commit *task
-	work := a.schedule(now.Add(fault.Before), entry.Seq, func(now time.Time) {
-		out = outcome{op.Run(now, fault), entry.Seq}
-		entry.Time, entry.Costs = now, out.Costs
+	look := func(now time.Time) wire.Outcome { return op.Run(now, fault) }
+	work := a.schedule(now.Add(fault.Before), entry.Seq, func(now time.Time) (again time.Time) {
+		result := look(now)
+		if result.Wait != nil {
+			look = result.Wait.Look
+			return result.Wait.Until
+		}
+		out = outcome{result, entry.Seq}
+		entry.Time, entry.Costs, entry.Billed = now, out.Costs, out.Billed
 		if out.Err != nil {
 			entry.Error = typeOf(out.Err)
 		}
 		a.ledger.Record(entry)
 		if out.Commit != nil {
-			commit = a.schedule(now.Add(fault.During), entry.Seq, out.Commit)
+			commit = a.schedule(now.Add(fault.During), entry.Seq, func(now time.Time) time.Time {
+				out.Commit(now)
+				return time.Time{}
+			})
 		}
+		return time.Time{}
 	})
 	a.runDue(now)
 	a.mu.Unlock()
 	if err := a.await(ctx, work); err != nil {
+		if now, gone := a.abandon(work); gone {
+			entry.Time, entry.Billed = now, 1
+			a.ledger.Record(entry)
+		}
 		return outcome{}, fault, err // out is not ours to read before the work is done
 	}
 	if commit != nil {
@@ -240,27 +263,83 @@ func (a *Account) perform(ctx context.Context, op wire.Operation, entry ledger.E
 			return outcome{}, fault, err
 		}
 	}
-	return out, fault, wait(ctx, fault.After)
+	return out, fault, wait(ctx, fault.After, nil)
 }
 
 // schedule adds a task. The lock is held.
-func (a *Account) schedule(at time.Time, seq uint64, run func(time.Time)) *task {
+func (a *Account) schedule(at time.Time, seq uint64, run func(time.Time) time.Time) *task {
 	t := &task{at: at, seq: seq, run: run}
-	i, _ := slices.BinarySearchFunc(a.tasks, t, func(x, y *task) int {
-		return cmp.Or(x.at.Compare(y.at), cmp.Compare(x.seq, y.seq))
-	})
-	a.tasks = slices.Insert(a.tasks, i, t)
+	a.insert(t)
 	return t
 }
+
+func (a *Account) insert(t *task) {
+	i, _ := slices.BinarySearchFunc(a.tasks, t, inOrder)
+	a.tasks = slices.Insert(a.tasks, i, t)
+}
+
+func (a *Account) remove(t *task) {
+	i := slices.Index(a.tasks, t)
+	a.tasks = slices.Delete(a.tasks, i, i+1)
+}
+
+func inOrder(x, y *task) int { return cmp.Or(x.at.Compare(y.at), cmp.Compare(x.seq, y.seq)) }
 
 // runDue runs the tasks whose time has come, each as of its own time. The lock is held.
 func (a *Account) runDue(now time.Time) {
 	for len(a.tasks) > 0 && !a.tasks[0].at.After(now) {
 		t := a.tasks[0]
+		at := t.at
 		a.tasks = a.tasks[1:]
-		t.run(t.at)
-		t.done = true
+		a.run(t, at)
+		a.look(at)
 	}
+}
+
+// run runs a task that was taken out, which may wait then.
+func (a *Account) run(t *task, now time.Time) {
+	again := t.run(now)
+	t.done = again.IsZero()
+	changed := t.done || !again.Equal(t.at)
+	if !t.done {
+		t.at = again
+		a.insert(t)
+	}
+	switch {
+	case t.moved != nil && changed:
+		select {
+		case t.moved <- struct{}{}:
+		default: // it is signalled already
+		}
+	case t.moved == nil && !t.done:
+		t.moved = make(chan struct{}, 1)
+	}
+}
+
+// look lets those that wait look whether work that was just done is what they wait for; the oldest first, until none
+// finds any.
+func (a *Account) look(now time.Time) {
+	for found := true; found; {
+		found = false
+		waiting := slices.DeleteFunc(slices.Clone(a.tasks), func(t *task) bool { return t.moved == nil })
+		slices.SortFunc(waiting, func(x, y *task) int { return cmp.Compare(x.seq, y.seq) })
+		for _, t := range waiting {
+			a.remove(t)
+			a.run(t, now)
+			found = found || t.done
+		}
+	}
+}
+
+// abandon takes a task out if it waits.
+func (a *Account) abandon(t *task) (now time.Time, gone bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if t.done || t.moved == nil {
+		return time.Time{}, false
+	}
+	a.remove(t)
+	return time.Now(), true
 }
 
 // await returns when the task is done, or the caller gives up.
@@ -269,18 +348,19 @@ func (a *Account) await(ctx context.Context, t *task) error {
 		a.mu.Lock()
 		now := time.Now()
 		a.runDue(now)
-		done := t.done
+		done, at, moved := t.done, t.at, t.moved
 		a.mu.Unlock()
 		if done {
 			return nil
 		}
-		if err := wait(ctx, t.at.Sub(now)); err != nil {
+		if err := wait(ctx, at.Sub(now), moved); err != nil {
 			return err
 		}
 	}
 }
 
-func wait(ctx context.Context, d time.Duration) error {
+// wait returns after a while, or on a signal.
+func wait(ctx context.Context, d time.Duration, signal <-chan struct{}) error {
 	if d <= 0 {
 		return nil
 	}
@@ -288,6 +368,8 @@ func wait(ctx context.Context, d time.Duration) error {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+		return nil
+	case <-signal:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

@@ -7,9 +7,9 @@ import "time"
 // Request is what a plan knows of a request.
 type Request struct {
 	Seq       uint64 // number of the request in the account, from 1
-	Service   string // "dynamodb"
+	Service   string // "dynamodb", "sqs"
 	Operation string // "PutItem"
-	Resource  string // the table; of a transaction or batch the first one
+	Resource  string // the table or queue; of a transaction or batch the first one
 	Caller    string // who asks, see the package ledger
 	Time      time.Time
 }
@@ -37,6 +37,10 @@ type Fault struct {
 	SpoilAnswer bool          // the work is done, then the answer is that of Internal
 	StaleIndex  time.Duration // a query or scan of a global index sees it as of so long ago, at most MaxStale
 	Unprocessed int           // batches only: so many of the last entries are not processed
+
+	// Receiving from a standard queue, which may deliver twice and in any order:
+	Duplicates int    // so many of the messages leave a copy behind, delivered again even when they are deleted
+	Shuffle    uint64 // if not 0: which messages are received is drawn from this seed, instead of the oldest ones
 }
 
 // MaxStale bounds StaleIndex: how far back indexes remember.

@@ -23,9 +23,10 @@ type Entry struct {
 	Time      time.Time // when the work was done
 	Service   string
 	Operation string
-	Resource  string // the table; of a transaction or batch the first one
+	Resource  string // the table or queue; of a transaction or batch the first one
 	Caller    string // X-Landfall-Caller, or the application id of the SDK (app/... in its user agent)
 	Costs     []Cost
+	Billed    int    // requests that it is billed as, of services that bill by request (SQS: one for each 64 KB)
 	Error     string // type of the error that it was answered with; empty if none
 	Faulty    bool   // a fault was asked for
 }
@@ -38,6 +39,7 @@ type Key struct {
 // Sum is what the requests of a Key came to.
 type Sum struct {
 	Requests   int
+	Billed     int     // requests as billed, of services that bill by request
 	Read       float64 // capacity units of tables
 	Write      float64
 	IndexRead  float64 // capacity units of indexes
@@ -49,6 +51,7 @@ func (s Sum) Units() (read, write float64) { return s.Read + s.IndexRead, s.Writ
 
 func (s *Sum) add(t Sum) {
 	s.Requests += t.Requests
+	s.Billed += t.Billed
 	s.Read += t.Read
 	s.Write += t.Write
 	s.IndexRead += t.IndexRead
@@ -69,7 +72,7 @@ func New(keep int) *Ledger { return &Ledger{keep: keep, sums: map[Key]Sum{}} }
 
 // Record adds an entry.
 func (l *Ledger) Record(e Entry) {
-	one := Sum{Requests: 1}
+	one := Sum{Requests: 1, Billed: e.Billed}
 	for _, c := range e.Costs {
 		if c.Index == "" {
 			one.Read += c.Read

@@ -71,7 +71,7 @@ func sumOf(attributes map[string]attribute) string {
 	}
 	var b []byte
 	part := func(s string) {
-		b = binary.BigEndian.AppendUint32(b, uint32(len(s))) //nolint:gosec // bounded by maxMessage
+		b = binary.BigEndian.AppendUint32(b, uint32(len(s)))
 		b = append(b, s...)
 	}
 	for _, name := range slices.Sorted(maps.Keys(attributes)) {
@@ -117,7 +117,7 @@ func (c *content) check() error {
 }
 
 var (
-	attributeType = regexp.MustCompile(`^(String|Number|Binary)(\..+)?$`)
+	attributeType = regexp.MustCompile(`^(String|Number|Binary)(\.[A-Za-z0-9_.-]+)?$`)
 	decimal       = regexp.MustCompile(`^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$`)
 )
 
@@ -156,7 +156,9 @@ func checkAttributeName(name string) error {
 		return invalid("The request must contain non-empty message (user) attribute names.")
 	case len(name) > 256:
 		return invalid("Message (user) attribute names must be shorter than 256 Bytes")
-	case strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-.", r) }):
+	case strings.ContainsFunc(name, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-.", r)
+	}):
 		return invalid("Message (user) attributes name can only contain upper and lower score characters, digits, periods, hyphens and underscores.")
 	case strings.HasPrefix(lower, "aws.") || strings.HasPrefix(lower, "amazon."):
 		return invalid("Message (user) attribute names must not begin with 'AWS.' or 'Amazon.', which are reserved.")

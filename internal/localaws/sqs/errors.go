@@ -58,7 +58,9 @@ func missing(parameter string) *wire.Error {
 	return e
 }
 
-func noQueue() *wire.Error { return failure("QueueDoesNotExist", "The specified queue does not exist.") }
+func noQueue() *wire.Error {
+	return failure("QueueDoesNotExist", "The specified queue does not exist.")
+}
 
 // faulty is the service's own error of a kind of fault.
 func faulty(kind faults.Error) error {
@@ -87,7 +89,7 @@ func integer(parameter string, n *int, low, high int, reason string) error {
 
 // batchError is what became of an entry of a batch that was not done.
 type batchError struct {
-	Id          string //nolint:revive // the name on the wire
+	Id          string
 	Code        string
 	Message     string
 	SenderFault bool

@@ -84,7 +84,7 @@ func (s *Service) create(name string, attributes, tags map[string]string, now ti
 
 // urlOf reads a request that only names a queue.
 func urlOf(body []byte) (*string, error) {
-	var in struct{ QueueUrl *string } //nolint:revive // the name on the wire
+	var in struct{ QueueUrl *string }
 	err := wire.Decode(body, &in)
 	return in.QueueUrl, err
 }
@@ -104,7 +104,7 @@ func (e endpoint) deleteQueue(body []byte) (operation, error) {
 func (e endpoint) getQueueURL(body []byte) (operation, error) {
 	var in struct {
 		QueueName              *string
-		QueueOwnerAWSAccountId string //nolint:revive // the name on the wire
+		QueueOwnerAWSAccountId string
 	}
 	if err := wire.Decode(body, &in); err != nil {
 		return operation{}, err
@@ -185,7 +185,7 @@ func (e endpoint) listQueues(body []byte) (operation, error) {
 func (e endpoint) listDeadLetterSourceQueues(body []byte) (operation, error) {
 	var in struct {
 		paging
-		QueueUrl *string //nolint:revive // the name on the wire
+		QueueUrl *string
 	}
 	if err := wire.Decode(body, &in); err != nil {
 		return operation{}, err
@@ -209,7 +209,7 @@ func (s *Service) sourcesOf(q *queue) []string {
 
 func (e endpoint) getQueueAttributes(body []byte) (operation, error) {
 	var in struct {
-		QueueUrl       *string //nolint:revive // the name on the wire
+		QueueUrl       *string
 		AttributeNames []string
 	}
 	if err := wire.Decode(body, &in); err != nil {
@@ -253,7 +253,7 @@ func (q *queue) attributes() map[string]string {
 
 func (e endpoint) setQueueAttributes(body []byte) (operation, error) {
 	var in struct {
-		QueueUrl   *string //nolint:revive // the name on the wire
+		QueueUrl   *string
 		Attributes map[string]string
 	}
 	if err := wire.Decode(body, &in); err != nil {
@@ -292,7 +292,7 @@ func (e endpoint) purgeQueue(body []byte) (operation, error) {
 
 func (e endpoint) tagQueue(body []byte) (operation, error) {
 	var in struct {
-		QueueUrl *string //nolint:revive // the name on the wire
+		QueueUrl *string
 		Tags     map[string]string
 	}
 	if err := wire.Decode(body, &in); err != nil {
@@ -306,7 +306,7 @@ func (e endpoint) tagQueue(body []byte) (operation, error) {
 
 func (e endpoint) untagQueue(body []byte) (operation, error) {
 	var in struct {
-		QueueUrl *string //nolint:revive // the name on the wire
+		QueueUrl *string
 		TagKeys  []string
 	}
 	if err := wire.Decode(body, &in); err != nil {

@@ -27,6 +27,12 @@ type Service interface {
 	Decode(operation string, body []byte) (Operation, error)
 }
 
+// Hosted is a Service whose answers depend on the host that was asked.
+type Hosted interface {
+	Service
+	At(host string) Service
+}
+
 // Operation is a request that was read.
 type Operation interface {
 	Resource() string // the table or queue that it is about, may be empty
@@ -39,7 +45,15 @@ type Outcome struct {
 	Answer any // JSON
 	Err    error
 	Costs  []ledger.Cost
+	Billed int                 // requests that it is billed as, where that depends on its size
+	Wait   *Wait               // if not nil: there is nothing to answer yet
 	Commit func(now time.Time) // if not nil: what is left to do after the fault's During, before the answer
+}
+
+// Wait is how a request waits for others to change something, without holding anything up.
+type Wait struct {
+	Until time.Time                   // when to look again at the latest
+	Look  func(now time.Time) Outcome // called at that time, and after any other work was done
 }
 
 // Error is an error of a service as it travels. Its Message is for the caller and never holds secrets.
@@ -48,6 +62,7 @@ type Error struct {
 	Type      string // "ConditionalCheckFailedException"
 	Message   string
 	Status    int            // 0 for 400
+	Query     string         // what it is called in the query protocol, told in a header; empty if nothing
 	Fields    map[string]any // further members of the document
 }
 
@@ -61,6 +76,7 @@ func Protocol(typ, format string, args ...any) *Error {
 // Request is a request before it is known what it means.
 type Request struct {
 	Target    string // of the service
+	Host      string
 	Operation string
 	Caller    string
 	Body      []byte
@@ -87,7 +103,7 @@ func Read(r *http.Request) (*Request, error) {
 		return nil, &Error{Namespace: "com.amazon.coral.service", Type: "RequestEntityTooLargeException",
 			Message: fmt.Sprintf("a request has at most %d bytes", maxBody), Status: http.StatusRequestEntityTooLarge}
 	}
-	return &Request{target, operation, caller(r.Header), body}, nil
+	return &Request{target, r.Host, operation, caller(r.Header), body}, nil
 }
 
 // caller is who sends a request: a header of its own, or the application id in the SDK's user agent.
@@ -113,14 +129,18 @@ type Answer struct {
 // Encode makes the answer to a request: v as JSON, or err if it is not nil.
 func Encode(requestID string, v any, err error) Answer {
 	status := http.StatusOK
+	h := http.Header{}
 	if err != nil {
 		status, v = document(err)
+		var e *Error
+		if errors.As(err, &e) && e.Query != "" {
+			h.Set("X-Amzn-Query-Error", e.Query+";Sender")
+		}
 	}
 	body, failed := json.Marshal(v)
 	if failed != nil {
 		status, body = http.StatusInternalServerError, []byte(`{"__type":"InternalServerError"}`)
 	}
-	h := http.Header{}
 	h.Set("Content-Type", "application/x-amz-json-1.0")
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	h.Set("X-Amzn-Requestid", requestID)
