@@ -55,7 +55,7 @@ func (db *DB) transactWriteItems(in *transactInput) (operation, error) {
 	tx := &transaction{in: in, mutations: make([]*mutation, len(in.TransactItems))}
 	for i, item := range in.TransactItems {
 		var err error
-		if tx.mutations[i], err = item.mutation(); err != nil {
+		if tx.mutations[i], err = item.mutation(fmt.Sprintf("transactItems.%d.member", i+1)); err != nil {
 			return operation{}, err
 		}
 	}
@@ -71,7 +71,8 @@ func (db *DB) transactWriteItems(in *transactInput) (operation, error) {
 	}, nil
 }
 
-func (item transactItem) mutation() (*mutation, error) {
+// mutation is the only write that an item of a transaction may hold; at is where the item stands.
+func (item transactItem) mutation(at string) (*mutation, error) {
 	var only *writeInput
 	var v verb
 	for verb, in := range map[verb]*writeInput{put: item.Put, update: item.Update, remove: item.Delete, check: item.ConditionCheck} {
@@ -83,13 +84,14 @@ func (item transactItem) mutation() (*mutation, error) {
 		}
 		only, v = in, verb
 	}
-	switch {
-	case only == nil:
+	if only == nil {
 		return nil, validation("Invalid Request: TransactWriteRequest should contain Delete or Put or Update request")
-	case v == check && only.ConditionExpression == nil:
-		return nil, validation("1 validation error detected: Value null at 'transactItems.1.member.conditionCheck.conditionExpression' failed to satisfy constraint: Member must not be null")
-	case v == update && only.UpdateExpression == nil:
-		return nil, validation("1 validation error detected: Value null at 'transactItems.1.member.update.updateExpression' failed to satisfy constraint: Member must not be null")
+	}
+	var c constraints
+	c.required(at+".conditionCheck.conditionExpression", v != check || only.ConditionExpression != nil)
+	c.required(at+".update.updateExpression", v != update || only.UpdateExpression != nil)
+	if err := c.err(); err != nil {
+		return nil, err
 	}
 	return only.mutation(v)
 }
@@ -118,7 +120,7 @@ func (t *tokens) forget(now time.Time) {
 // transact checks a transaction and holds its items until it is committed.
 func (db *DB) transact(now time.Time, tx *transaction) wire.Outcome {
 	db.tokens.forget(now)
-	if earlier := db.tokens.byToken[tx.in.ClientRequestToken]; earlier != nil && tx.in.ClientRequestToken != "" {
+	if earlier := db.tokens.byToken[tx.in.ClientRequestToken]; earlier != nil {
 		return db.replay(tx, earlier)
 	}
 	if err := once(db, twiceInTransaction, tx.mutations, func(m *mutation) target { return m.target }); err != nil {

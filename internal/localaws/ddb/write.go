@@ -125,11 +125,11 @@ func (db *DB) locate(m *mutation) (change, error) {
 	if err != nil {
 		return change{}, err
 	}
-	check := t.key.check
+	valid := t.key.check
 	if m.verb == put {
-		check = t.key.checkItem
+		valid = t.key.checkItem
 	}
-	if err := check(m.key); err != nil {
+	if err := valid(m.key); err != nil {
 		return change{}, err
 	}
 	if m.update != nil {
