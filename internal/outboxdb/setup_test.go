@@ -95,6 +95,9 @@ func TestConformance(t *testing.T) {
 				if item == nil {
 					return ""
 				}
+				if err := fitsSchema(item); err != nil {
+					t.Errorf("a stored row does not fit the schema: %v", err)
+				}
 				raw, err := json.Marshal(item)
 				if err != nil {
 					t.Fatal(err)
