@@ -135,6 +135,10 @@ func (w *world) reconcile() {
 
 // calmDown lets everything come to its end, now that nothing goes wrong any more.
 func (w *world) calmDown() {
+	pause := func(d time.Duration) {
+		_ = sleepUntil(context.Background(), w.instant(time.Now().Add(d), worldSlots+ownSlots-1))
+	}
+	pause(time.Second)
 	w.mu.Lock()
 	w.calm = true
 	w.note(0, "from now on nothing goes wrong")
@@ -155,8 +159,7 @@ func (w *world) calmDown() {
 		if !open {
 			return
 		}
-		wait := min(max(time.Until(next), time.Second), 10*time.Minute)
-		sleepUntil(context.Background(), w.instant(time.Now().Add(wait), worldSlots+ownSlots-1))
+		pause(min(max(time.Until(next), time.Second), 10*time.Minute))
 	}
 }
 

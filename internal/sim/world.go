@@ -28,6 +28,7 @@ type world struct {
 	processes  int
 	running    sync.WaitGroup
 	violations []Violation
+	hear       func(Violation)
 	events     int
 }
 
@@ -55,11 +56,13 @@ type Result struct {
 // Options say how to play a world.
 type Options struct {
 	Trace bool
+	// Violated hears of each violation at once, even if the world comes to no end. Optional.
+	Violated func(Violation)
 }
 
 // Play plays the world of a seed to its end. It must be called in a synctest bubble of its own.
 func Play(seed uint64, o Options) Result {
-	w := &world{plan: newPlan(seed), seed: seed, begun: time.Now()}
+	w := &world{plan: newPlan(seed), seed: seed, begun: time.Now(), hear: o.Violated}
 	if o.Trace {
 		w.trace = &trace{begun: w.begun}
 	}
@@ -100,6 +103,9 @@ func (w *world) violated(invariant, format string, args ...any) {
 	v.Detail = strings.ReplaceAll(v.Detail, mark, "")
 	if len(w.violations) < enough {
 		w.violations = append(w.violations, v)
+		if w.hear != nil {
+			w.hear(v)
+		}
 	}
 }
 
