@@ -131,19 +131,19 @@ func TestReturnedValuesAreNotThoseOfAnotherMoment(t *testing.T) {
 	t.Parallel()
 	c := Client()
 	table := Table(t, c, Schema{Key: "pk"})
-	old := Of("pk", "a", "n", 1, "d", Of("x", 1, "y", 2), "l", []any{"p", "q"}, "gone", true)
+	old := Of("pk", "a", "n", 1, "d", Of("x", 1, "y", 2), "l", []any{"p", "q", "r", "s"}, "gone", true)
 	for _, tc := range []struct {
 		values types.ReturnValue
 		want   Item
 	}{
 		{types.ReturnValueNone, nil},
 		{types.ReturnValueAllOld, old},
-		{types.ReturnValueAllNew, Of("pk", "a", "n", 2, "d", Of("x", 5, "y", 2), "l", []any{"p", 5}, "new", 5)},
-		{types.ReturnValueUpdatedOld, Of("n", 1, "d", Of("x", 1), "l", []any{"q"}, "gone", true)},
+		{types.ReturnValueAllNew, Of("pk", "a", "n", 2, "d", Of("x", 5, "y", 2), "l", []any{"p", 5, "s"}, "new", 5)},
+		{types.ReturnValueUpdatedOld, Of("n", 1, "d", Of("x", 1), "l", []any{"q", "r"}, "gone", true)},
 		{types.ReturnValueUpdatedNew, Of("n", 2, "d", Of("x", 5), "l", []any{5}, "new", 5)},
 	} {
 		put(t, c, table, old)
-		in := update(table, Of("pk", "a"), "SET n = n + :one, d.x = :five, l[1] = :five, #new = :five REMOVE gone", Of(":one", 1, ":five", 5))
+		in := update(table, Of("pk", "a"), "SET n = n + :one, d.x = :five, l[1] = :five, #new = :five REMOVE gone, l[2]", Of(":one", 1, ":five", 5))
 		in.ReturnValues, in.ExpressionAttributeNames = tc.values, map[string]string{"#new": "new"}
 		out, err := c.UpdateItem(t.Context(), in)
 		if err != nil {
@@ -153,8 +153,13 @@ func TestReturnedValuesAreNotThoseOfAnotherMoment(t *testing.T) {
 			t.Errorf("%s: %s", tc.values, diff)
 		}
 	}
+	in := update(table, Of("pk", "a"), "REMOVE gone, #new", nil)
+	in.ReturnValues, in.ExpressionAttributeNames = types.ReturnValueUpdatedNew, map[string]string{"#new": "new"}
+	if out, err := c.UpdateItem(t.Context(), in); err != nil || len(out.Attributes) != 0 {
+		t.Errorf("what was removed is new: %v, %v", out, err)
+	}
 	replaced, err := c.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: Of("pk", "a", "v", 9), ReturnValues: types.ReturnValueAllOld})
-	if err != nil || replaced.Attributes["new"] == nil {
+	if err != nil || replaced.Attributes["l"] == nil {
 		t.Errorf("put: %v, %v", replaced, err)
 	}
 	deleted, err := c.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &table, Key: Of("pk", "a"), ReturnValues: types.ReturnValueAllOld})

@@ -133,7 +133,7 @@ func (db *DB) locate(m *mutation) (change, error) {
 		return change{}, err
 	}
 	if m.update != nil {
-		for _, p := range m.update.Paths() {
+		for _, p := range m.update.Paths(true) {
 			if t.key.has(p[0].Name) {
 				return change{}, validation("One or more parameter values were invalid: Cannot update attribute %s. This attribute is part of the key", p[0].Name)
 			}
@@ -247,11 +247,11 @@ func returned(asked string, m *mutation, c change) attr.Map {
 		if m.update == nil {
 			return nil
 		}
-		item := c.new
-		if asked == "UPDATED_OLD" {
+		item, old := c.new, asked == "UPDATED_OLD"
+		if old {
 			item = c.old
 		}
-		return expr.Project(m.update.Paths()).Apply(item)
+		return expr.Project(m.update.Paths(old)).Apply(item)
 	}
 	return nil
 }

@@ -277,7 +277,7 @@ func FuzzExpressionDoesNotPanic(f *testing.F) {
 		}
 		if u, err := ParseUpdate(src, scope(t)); err == nil {
 			if after, err := u.Apply(it); err == nil {
-				Project(u.Paths()).Apply(after)
+				Project(u.Paths(true)).Apply(after)
 			}
 		}
 		if p, err := ParseProjection(src, scope(t)); err == nil {

@@ -73,7 +73,7 @@ func (p *Projection) Names() []string {
 
 // Apply is what the projection picks of an item; elements of lists move together.
 func (p *Projection) Apply(item attr.Map) attr.Map {
-	if picked, ok := p.root.pick(item).(attr.Map); ok {
+	if picked, ok := p.root.pick(item).(attr.Map); ok && len(p.paths) > 0 {
 		return picked
 	}
 	return attr.Map{}

@@ -57,7 +57,7 @@ func ParseUpdate(src string, scope *Scope) (*Update, error) {
 			}
 		}
 	}
-	if err := cmp.Or(p.limit(), disjoint(u.Paths()), u.check()); err != nil {
+	if err := cmp.Or(p.limit(), disjoint(u.Paths(true)), u.check()); err != nil {
 		return nil, err
 	}
 	return u, nil
@@ -95,11 +95,13 @@ func (p *parser) sum() (*node, error) {
 	return &node{op: op, kids: []*node{left, right}}, err
 }
 
-// Paths are the document paths that the update changes.
-func (u *Update) Paths() []Path {
-	paths := make([]Path, len(u.actions))
-	for i, a := range u.actions {
-		paths[i] = a.path
+// Paths are the document paths that the update changes, with or without those that it removes.
+func (u *Update) Paths(removed bool) []Path {
+	var paths []Path
+	for _, a := range u.actions {
+		if removed || a.verb != "REMOVE" {
+			paths = append(paths, a.path)
+		}
 	}
 	return paths
 }
