@@ -82,7 +82,7 @@ type Backoff struct {
 type HTTP struct {
 	// URL is absolute, http or https, fixed.
 	URL string `json:"http"`
-	// AllowPrivate lets the URL, and the lookup's, lead to private, loopback and link-local addresses. Defaults to false.
+	// AllowPrivate lets the URL, and the lookup's, lead to loopback and private addresses. Defaults to false.
 	AllowPrivate bool `json:"allow_private"`
 	// Headers go with every request. Names are in canonical form.
 	Headers map[string]string `json:"headers,omitempty"`
