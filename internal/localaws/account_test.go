@@ -372,6 +372,9 @@ func TestPartitionDoesNotGiveMoreThanItsLimit(t *testing.T) {
 		if err == nil || b.has(t, "one more") {
 			t.Errorf("the back-pressure of the index does not throttle the table: %v", err)
 		}
+		if err := b.put(t.Context(), Of("pk", "due")); err != nil {
+			t.Errorf("the partition of the index is taken for one of the table: %v", err)
+		}
 	})
 }
 
@@ -497,4 +500,38 @@ func TestNothingIsServedToTheNetwork(t *testing.T) {
 			t.Errorf("%q is served at %s", address, s.URL)
 		}
 	}
+}
+
+func FuzzRequestIsAlwaysAnswered(f *testing.F) {
+	operations := []string{"PutItem", "UpdateItem", "DeleteItem", "GetItem", "Query", "Scan", "TransactWriteItems", "TransactGetItems", "BatchWriteItem", "BatchGetItem",
+		"CreateTable", "DescribeTable", "ListTables", "UpdateTimeToLive", "DescribeTimeToLive", "DeleteTable"}
+	key := `"TableName":"tab","Key":{"pk":{"S":"a"}}`
+	for i, body := range []string{
+		`{"TableName":"tab","Item":{"pk":{"S":"a"},"g":{"S":"x"},"n":{"N":"1"}},"ConditionExpression":"attribute_not_exists(#p)","ExpressionAttributeNames":{"#p":"pk"},"ReturnValues":"ALL_OLD","ReturnConsumedCapacity":"INDEXES"}`,
+		`{` + key + `,"UpdateExpression":"SET n = n + :v REMOVE g","ExpressionAttributeValues":{":v":{"N":"1"}},"ReturnValues":"UPDATED_NEW"}`,
+		`{` + key + `,"ConditionExpression":"n = :v","ExpressionAttributeValues":{":v":{"N":"1"}},"ReturnValuesOnConditionCheckFailure":"ALL_OLD"}`,
+		`{` + key + `,"ProjectionExpression":"n, g","ConsistentRead":true}`,
+		`{"TableName":"tab","IndexName":"byg","KeyConditionExpression":"g = :g","ExpressionAttributeValues":{":g":{"S":"x"}},"Limit":1,"ScanIndexForward":false,"ExclusiveStartKey":{"pk":{"S":"a"},"g":{"S":"x"}}}`,
+		`{"TableName":"tab","Segment":1,"TotalSegments":2,"FilterExpression":"size(g) > :n","ExpressionAttributeValues":{":n":{"N":"0"}},"Select":"COUNT"}`,
+		`{"TransactItems":[{"Put":{"TableName":"tab","Item":{"pk":{"S":"b"}}}},{"ConditionCheck":{` + key + `,"ConditionExpression":"attribute_exists(pk)"}}],"ClientRequestToken":"t"}`,
+		`{"TransactItems":[{"Get":{` + key + `}}]}`,
+		`{"RequestItems":{"tab":[{"PutRequest":{"Item":{"pk":{"S":"c"}}}},{"DeleteRequest":{"Key":{"pk":{"S":"a"}}}}]}}`,
+		`{"RequestItems":{"tab":{"Keys":[{"pk":{"S":"a"}}],"ConsistentRead":true}},"ReturnConsumedCapacity":"TOTAL"}`,
+		`{"TableName":"two","BillingMode":"PAY_PER_REQUEST","KeySchema":[{"AttributeName":"k","KeyType":"HASH"}],"AttributeDefinitions":[{"AttributeName":"k","AttributeType":"B"}]}`,
+	} {
+		f.Add(uint8(i), []byte(body))
+	}
+	f.Fuzz(func(t *testing.T, n uint8, body []byte) {
+		a := localaws.New(localaws.Options{PartitionLimits: true})
+		post(t, a, "DynamoDB_20120810.CreateTable", `{"TableName":"tab","BillingMode":"PAY_PER_REQUEST","KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}],
+			"AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"g","AttributeType":"S"}],
+			"GlobalSecondaryIndexes":[{"IndexName":"byg","KeySchema":[{"AttributeName":"g","KeyType":"HASH"}],"Projection":{"ProjectionType":"ALL"}}]}`)
+		post(t, a, "DynamoDB_20120810.PutItem", `{"TableName":"tab","Item":{"pk":{"S":"a"},"g":{"S":"x"},"n":{"N":"1"}}}`)
+		for range 2 { // the second time it meets what the first one left
+			res, fields := post(t, a, "DynamoDB_20120810."+operations[int(n)%len(operations)], string(body))
+			if res.StatusCode != http.StatusOK && (res.StatusCode != http.StatusBadRequest || fields["__type"] == nil) {
+				t.Errorf("%d %v", res.StatusCode, fields)
+			}
+		}
+	})
 }
