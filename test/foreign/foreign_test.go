@@ -1,0 +1,155 @@
+//go:build foreign
+
+// Package foreign checks that rows of programs that know nothing of this module land: rows put by Python
+// and by the AWS command line, as docs/row-format.md says. It needs python3 with boto3, and aws, so it is
+// run only when asked: go test -tags foreign ./test/foreign
+package foreign
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/landfall-dev/landfall/internal/localaws"
+	"github.com/landfall-dev/landfall/internal/outbox"
+	"github.com/landfall-dev/landfall/internal/outboxdb"
+)
+
+const table = "foreign-outbox"
+
+// desk is a DynamoDB on a loopback port, with the tables.
+type desk struct {
+	*testing.T
+	url   string
+	store *outboxdb.Store
+
+	mu   sync.Mutex
+	sent map[outbox.ID][][]byte
+}
+
+func newDesk(t *testing.T) *desk {
+	account := localaws.New(localaws.Options{})
+	server, err := localaws.Listen("127.0.0.1:0", account)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	client := dynamodb.NewFromConfig(account.Config("test"))
+	orders := &dynamodb.CreateTableInput{
+		TableName: aws.String("orders"), BillingMode: types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("id"), AttributeType: types.ScalarAttributeTypeS}},
+		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("id"), KeyType: types.KeyTypeHash}},
+	}
+	for _, create := range []*dynamodb.CreateTableInput{outboxdb.Table(table), orders} {
+		if _, err := client.CreateTable(t.Context(), create); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return &desk{T: t, url: server.URL, store: outboxdb.New(client, table), sent: map[outbox.ID][][]byte{}}
+}
+
+// Send makes the desk a remote that takes everything.
+func (d *desk) Send(_ context.Context, row outbox.Row) outbox.Outcome {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.sent[row.ID] = append(d.sent[row.ID], row.Payload)
+	return outbox.Completed("")
+}
+
+// run runs a program against the desk and returns what it printed.
+func (d *desk) run(name string, args ...string) []byte {
+	d.Helper()
+	cmd := exec.CommandContext(d.Context(), name, args...)
+	cmd.Env = append(os.Environ(), "AWS_ENDPOINT_URL="+d.url, "AWS_REGION="+localaws.Region, "AWS_DEFAULT_REGION="+localaws.Region,
+		"AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local", "AWS_EC2_METADATA_DISABLED=true", "LANDFALL_OUTBOX_TABLE="+table)
+	out, err := cmd.Output()
+	if err != nil {
+		var failed *exec.ExitError
+		if errors.As(err, &failed) {
+			d.Fatalf("%s: %v\n%s", name, err, failed.Stderr)
+		}
+		d.Fatalf("%s: %v", name, err)
+	}
+	return out
+}
+
+func (d *desk) sweep() {
+	d.Helper()
+	dispatcher := outbox.Dispatcher{Store: d.store, Destinations: []outbox.Destination{
+		{Name: "charge", Policy: outbox.Policy{Shards: 4}, Sender: d},
+	}}
+	if _, err := dispatcher.RunOnce(d.Context()); err != nil {
+		d.Fatal(err)
+	}
+}
+
+func (d *desk) check(pk string, sent []byte, ends outbox.Status) {
+	d.Helper()
+	id := outbox.ParsePK(pk)
+	row, err := d.store.Get(d.Context(), id)
+	if err != nil || row.Status != ends {
+		d.Errorf("%s is %q, %v; want %s", pk, row.Status, err, ends)
+	}
+	if got := d.sent[id]; ends == outbox.FailedRow && len(got) != 0 || ends == outbox.CompletedRow && (len(got) != 1 || !bytes.Equal(got[0], sent)) {
+		d.Errorf("%s: %d sends, or other bytes than were put", pk, len(got))
+	}
+}
+
+func TestNoRowOfAPythonProgramIsLeftOrChanged(t *testing.T) {
+	d := newDesk(t)
+	lines := bufio.NewScanner(bytes.NewReader(d.run("python3", "put_rows.py")))
+	lines.Buffer(nil, 1<<20)
+	d.sweep()
+	rows := 0
+	for ; lines.Scan(); rows++ {
+		var want struct {
+			PK   string
+			Sent []byte
+			Ends outbox.Status
+		}
+		if err := json.Unmarshal(lines.Bytes(), &want); err != nil {
+			t.Fatal(err)
+		}
+		d.check(want.PK, want.Sent, want.Ends)
+	}
+	if err := lines.Err(); err != nil || rows < 15 {
+		t.Errorf("checked %d rows, %v", rows, err)
+	}
+}
+
+// TestNoExampleOfTheCommandLineFails runs the command of the public page as it is written there.
+func TestNoExampleOfTheCommandLineFails(t *testing.T) {
+	d := newDesk(t)
+	page, err := os.ReadFile("../../docs/row-format.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := regexp.MustCompile("(?s)```sh\n(aws dynamodb put-item.*?)```").FindSubmatch(page)
+	if command == nil {
+		t.Fatal("the page has no command")
+	}
+	row, err := filepath.Abs("../../testdata/rows/minimal.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := bytes.ReplaceAll(command[1], []byte("file://row.json"), []byte("'file://"+row+"'"))
+	d.run("sh", "-c", string(text))
+	d.sweep()
+	d.check("charge#order-42", []byte(`{"amount": 1200}`), outbox.CompletedRow)
+}
