@@ -118,6 +118,7 @@ func (l *law) observe(o *operation, before, after outbox.Row, accepted bool) {
 	switch {
 	case !accepted:
 		l.must(!changed, "I7", "%s was refused and changed the row", o)
+		l.mustBeForeign(o, before)
 		return
 	case !changed:
 		l.must(o.shown || o.put != nil, "I2", "%s was accepted and the row does not show it", o)
@@ -172,6 +173,20 @@ func (l *law) mustBeRepeat(o *operation, row outbox.Row) {
 	}
 }
 
+// mustBeForeign holds a refused settlement to be somebody else's than the holder's: what its holder asks
+// for is legal.
+func (l *law) mustBeForeign(o *operation, row outbox.Row) {
+	if s := o.settlement; s != nil && s.From == nil && row.Status == outbox.Dispatching && row.Token == s.Token {
+		l.violated(map[bool]string{true: "I5", false: "I2"}[s.Status == outbox.FailedRow], "%s was refused, and it is the holder's", o)
+	}
+}
+
+// asRead holds a write that is fenced by a reading to find what was read.
+func (l *law) asRead(o *operation, from *outbox.Row, before outbox.Row) {
+	l.must(from == nil || from.Status == before.Status && from.Token == before.Token && from.AttemptCount == before.AttemptCount,
+		"I2", "%s, and the row is another than was read", o)
+}
+
 func (l *law) mine(p *process, token string) bool {
 	for _, h := range l.histories {
 		if a := h.find(token); a != nil {
@@ -199,7 +214,7 @@ func (l *law) unchanging(o *operation, before, after outbox.Row) {
 // placed holds a row to be in the lane that its status wants.
 func (l *law) placed(o *operation, row outbox.Row) {
 	kinds := map[outbox.Status]outbox.LaneKind{
-		outbox.Pending: outbox.DueLane, outbox.Dispatching: outbox.DueLane,
+		outbox.Pending: outbox.DueLane, outbox.Dispatching: outbox.DueLane, outbox.InvalidStatus: outbox.DueLane,
 		outbox.OutcomeUnknown: outbox.UnknownLane, outbox.FailedRow: outbox.FailedLane,
 	}
 	want := outbox.Lane{Kind: kinds[row.Status], Destination: row.Destination, Shard: l.histories[row.ID].wanted.Lane.Shard}

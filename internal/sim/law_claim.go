@@ -19,6 +19,7 @@ func (l *law) claiming(p *process, c outbox.Claim) {
 // claimed is called when a claim took effect.
 func (l *law) claimed(o *operation, before, after outbox.Row) {
 	c, h, p := o.claim, l.histories[o.id()], o.by.policy(o.id().Destination)
+	l.asRead(o, c.From, before)
 	switch before.Status {
 	case outbox.Pending:
 		l.must(!before.LaneAt.After(c.At), "schedule", "%s was claimed %v before it was due", c.ID, before.LaneAt.Sub(c.At))

@@ -10,7 +10,7 @@ import (
 func (l *law) settledByLookup(o *operation, h *history, before, after outbox.Row) {
 	p, now := o.by.policy(o.id().Destination), o.by.now()
 	answer := h.answer[o.by]
-	l.mustBeLate(o.by, o.id(), "is resolved")
+	l.mustBeLate(o.by, before, "is resolved")
 	l.must(before.LookupCount == o.settlement.From.LookupCount || after.Status != outbox.OutcomeUnknown, "I2", "%s: another lookup was faster", o)
 	l.must(after.LookupCount == before.LookupCount+1, "conservation", "%s: the lookup is not counted", o)
 	want := map[outbox.AnswerKind]outbox.Status{
@@ -65,7 +65,7 @@ func (l *law) settledByPerson(o *operation, h *history, before, after outbox.Row
 	}
 	l.must(before.Status == from && after.Status == to, "I2", "%s: %s made %s of %s", o, order.Move, after.Status, before.Status)
 	if from == outbox.OutcomeUnknown && !order.Force {
-		l.mustBeLate(o.by, o.id(), "is resolved by a person")
+		l.mustBeLate(o.by, before, "is resolved by a person")
 	} else if from != outbox.OutcomeUnknown {
 		l.must(len(h.suspects()) == 0, "I4", "%s: %s, and an attempt may have arrived", o, order.Move)
 	}

@@ -84,18 +84,21 @@ func (l *law) settling(p *process, s outbox.Settlement) {
 func (l *law) asking(p *process, row outbox.Row) {
 	l.events++
 	l.note(p.number, "asks about %s", row.ID)
-	l.mustBeLate(p, row.ID, "is asked about")
+	l.mustBeLate(p, row, "is asked about")
 	l.must(row.Status == outbox.OutcomeUnknown, "I4", "%s is asked about, and it is %s", row.ID, row.Status)
 }
 
-// mustBeLate holds a final word on a row to come when nothing can arrive any more.
-func (l *law) mustBeLate(p *process, id outbox.ID, what string) {
-	for _, a := range l.histories[id].attempts {
-		if a.verdict != suspect {
-			continue
+// mustBeLate holds a final word on a row, as it was read, to come when nothing can arrive any more. What
+// was claimed after it was read is not the word's business: it does not apply to such a row.
+func (l *law) mustBeLate(p *process, row outbox.Row, what string) {
+	for _, a := range l.histories[row.ID].attempts {
+		if a.verdict == suspect {
+			latest := a.until.Add(-a.by.skew).Add(p.policy(row.Destination).LateArrival)
+			l.must(!time.Now().Before(latest), "I4", "%s %s %v too early", row.ID, what, time.Until(latest))
 		}
-		latest := a.until.Add(-a.by.skew).Add(p.policy(id.Destination).LateArrival)
-		l.must(!time.Now().Before(latest), "I4", "%s %s %v too early", id, what, time.Until(latest))
+		if a.token == row.Token {
+			return
+		}
 	}
 }
 

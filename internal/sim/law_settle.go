@@ -12,6 +12,7 @@ func (l *law) settled(o *operation, before, after outbox.Row) {
 	s, h := o.settlement, l.histories[o.id()]
 	l.must(after.Token == before.Token && after.ClaimedAt.Equal(before.ClaimedAt) && after.Until.Equal(before.Until) && after.Window == before.Window,
 		"I2", "%s changed the claim", o)
+	l.asRead(o, s.From, before)
 	switch {
 	case s.From == nil:
 		l.settledByHolder(o, h, before, after)
@@ -151,8 +152,10 @@ func (l *law) settledByReader(o *operation, h *history, before, after outbox.Row
 		l.must(now.After(before.Until.Add(outbox.SkewMargin)), "I2", "%s, less than the margin after %v", o, before.Until)
 		l.must(after.Status == outbox.OutcomeUnknown, "I5", "%s: abandoned, and now %s", o, after.Status)
 		last.verdict = suspect
-	case outbox.Pending:
+	case outbox.Pending, outbox.InvalidStatus:
 		l.must(!before.LaneAt.After(now), "schedule", "%s before it was due", o)
+		l.must(!p.Retired || before.Unreadable != nil || !before.DeliverBy.IsZero() && !now.Before(before.DeliverBy),
+			"I6", "%s, though its destination may come back", o)
 		want := outbox.FailedRow
 		if len(h.suspects()) > 0 {
 			want = outbox.OutcomeUnknown

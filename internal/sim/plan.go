@@ -17,7 +17,7 @@ type plan struct {
 	rows         []plannedRow
 	odds         odds
 	skew         time.Duration // a clock is wrong by up to so much either way
-	operators    bool
+	orders       int           // that people give
 }
 
 // destination is a remote and what is true of it whatever the configuration says.
@@ -71,7 +71,10 @@ const destinationsAtMost, rowsAtMost = 3, 12
 
 func newPlan(seed uint64) plan {
 	d := roll(seed, "plan")
-	p := plan{length: d.seconds(4*time.Minute, 25*time.Minute), operators: d.chance(0.4)}
+	p := plan{length: d.seconds(4*time.Minute, 25*time.Minute)}
+	if d.chance(0.5) {
+		p.orders = 1 << d.below(7)
+	}
 	if d.chance(0.7) {
 		p.skew = outbox.SkewMargin / 2
 	}
@@ -130,21 +133,22 @@ func newVersions(d *dice, p plan) []version {
 		}.WithDefaults())
 	}
 	versions := []version{first}
-	for range d.below(4) {
+	for range d.below(6) {
 		last := versions[len(versions)-1]
 		next := last
 		next.policies = slices.Clone(last.policies)
-		next.from = last.from + d.seconds(time.Minute, p.length)
-		next.overlap = d.seconds(time.Second, 5*time.Minute)
-		change(d, &next.policies[d.below(len(next.policies))])
+		next.from = last.from + d.seconds(10*time.Second, p.length)
+		next.overlap = d.seconds(time.Second, 10*time.Minute)
+		i := d.below(len(next.policies))
+		change(d, &next.policies[i], p.destinations[i])
 		versions = append(versions, next)
 	}
 	return versions
 }
 
 // change is what somebody does to a destination's configuration.
-func change(d *dice, p *outbox.Policy) {
-	switch d.below(6) {
+func change(d *dice, p *outbox.Policy, destination destination) {
+	switch d.below(8) {
 	case 0, 1:
 		p.Deduplicates = newWindow(d)
 	case 2:
@@ -153,8 +157,10 @@ func change(d *dice, p *outbox.Policy) {
 		p.Retired = !p.Retired
 	case 4:
 		p.Attempts = 1 + d.below(p.Attempts)
-	case 5:
+	case 5, 6:
 		p.SendTimeout = d.seconds(2*time.Second, 60*time.Second)
+	case 7: // more than is true does no harm
+		p.LateArrival = destination.late + d.seconds(time.Second, 5*time.Minute)
 	}
 }
 
@@ -184,6 +190,7 @@ func newRow(d *dice, p plan, i int) plannedRow {
 	}
 	if d.chance(0.03) {
 		row.Unreadable = errUnreadable
+		row.Status = pick(d, outbox.Pending, outbox.InvalidStatus)
 	}
 	return row
 }

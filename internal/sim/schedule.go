@@ -165,12 +165,9 @@ func (w *world) calmDown() {
 
 // orders are what people have done to rows.
 func (w *world) orders() (all []happening) {
-	if !w.operators {
-		return nil
-	}
 	d := roll(w.seed, "orders")
-	for range d.below(12) {
-		at, row := d.between(time.Minute, w.length), d.below(len(w.rows))
+	for range w.plan.orders {
+		at, row := time.Duration(d.unit()*float64(w.length)), d.below(len(w.rows))
 		dice := roll(w.seed, "order", at)
 		all = append(all, happening{at, func(int) { w.running.Go(func() { w.order(w.rows[row].ID, dice) }) }})
 	}
@@ -185,7 +182,11 @@ func (w *world) order(id outbox.ID, d *dice) {
 	w.mu.Lock()
 	row, exists := w.table.row(id)
 	w.mu.Unlock()
-	if !exists {
+	switch {
+	case !exists:
+		return
+	case d.chance(0.2):
+		w.lookAt(p, id)
 		return
 	}
 	o := outbox.Order{By: "operator", Reason: "asked them"}
@@ -209,7 +210,20 @@ func (w *world) order(id outbox.ID, d *dice) {
 	if err != nil {
 		w.note(p.number, "%s: %v", o.Move, err)
 	}
+	if errors.Is(err, outbox.ErrConflict) && !person.settled {
+		w.violated("report", "%s of %s is refused without a reason: %v", o.Move, id, err)
+	}
 	w.law.scan("an operator's error", err)
+}
+
+// lookAt has the remote asked about one row at once.
+func (w *world) lookAt(p *process, id outbox.ID) {
+	p.kind = "reconciler"
+	r := outbox.Reconciler{Store: w.table.open(p), Now: p.now, Destinations: w.configured(p)}
+	_, err := r.Reconcile(p.ctx, id)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.law.scan("a run's error", err)
 }
 
 // person reads a row and asks the remote about it, thoroughly, before giving an order about just that
@@ -218,6 +232,13 @@ type person struct {
 	store
 	process *process
 	order   outbox.Order
+	settled bool
+}
+
+// Settle implements [outbox.OperatorStore].
+func (p *person) Settle(ctx context.Context, s outbox.Settlement) error {
+	p.settled = true
+	return p.store.Settle(ctx, s)
 }
 
 var errWouldLie = errors.New("the remote says otherwise")

@@ -124,7 +124,9 @@ var table = []mutant{
 
 	{name: "claims are taken over though clocks differ", file: examineGo,
 		from: `row.Until.Add(SkewMargin)`, to: `row.Until`},
-	{name: "a retired destination is claimed", file: examineGo,
+	{name: "a retired destination is claimed", file: lanesGo,
+		from: `if l.Policy.Retired || entry.Destination != l.Name {`, to: `if entry.Destination != l.Name {`},
+	{name: "a retired destination's rows end though it may come back", file: examineGo,
 		from: `case p.Retired && !row.expired(now):`, to: `case false:`},
 	{name: "an abandoned row of a retired destination is sent", file: examineGo,
 		from: `p.Retired || obstacle`, to: `obstacle`},
@@ -143,9 +145,7 @@ var table = []mutant{
 		}
 		l.deliver(row, takeOver)`},
 	{name: "a claim that was answered late is sent", file: attemptGo,
-		from: `case late || l.remaining()`, to: `case l.remaining()`},
-	{name: "a row is sent with no time left", file: attemptGo,
-		from: `case late || l.remaining() < l.Policy.SendTimeout+ClaimMargin/2:`, to: `case late:`},
+		from: `case late || l.remaining()`, to: `case late && false || l.remaining()`},
 	{name: "a claim whose answer was lost is sent unseen", file: attemptGo,
 		from: `if err == nil && row.Status == Dispatching && row.Token == token {`, to: `if err == nil {`},
 	{name: "a row that was put off is claimed unseen", file: lanesGo,
@@ -167,7 +167,9 @@ var table = []mutant{
 		from: `		return s.failed(p, row, a.Code, now)`, to: `		s.Status, s.Lane, s.LaneAt = Pending, laneOf(p, row, DueLane), now
 		return s`},
 	{name: "a lookup without an answer resends", file: answerGo,
-		from: `	case NeverArrived:`, to: `	case NeverArrived, Undecided:`},
+		from: `	case NeverArrived:
+		s.Certain`, to: `	case NeverArrived, Undecided:
+		s.Certain`},
 	{name: "a resend forgets its budget", file: answerGo,
 		from: `s.Certain, row.MaybeSince = true, time.Time{}`, to: `s.Certain, s.NewBudget, row.MaybeSince = true, true, time.Time{}`},
 	{name: "a lookup is not counted", file: answerGo, from: `, LookedUp: true}`, to: `}`},
@@ -183,6 +185,8 @@ var table = []mutant{
 	{name: "a retry has no new budget", file: movesGo, from: `, s.NewBudget = Pending, laneOf(p, row, DueLane), now, true`, to: ` = Pending, laneOf(p, row, DueLane), now`},
 
 	{name: "logs show keys", file: idGo,
-		from: `	return id.Destination + "/" + hex.EncodeToString(sum[:8])`, to: `	_ = hex.EncodeToString(sum[:8])
-	return id.PK()`},
+		from: `sum := sha256.Sum256([]byte(id.PK()))
+`, to: `return id.PK()
+	sum := sha256.Sum256([]byte(id.PK()))
+`},
 }
