@@ -276,6 +276,21 @@ func TestOfManyPutsOfOneKeyNoSecondContentIsStored(t *testing.T) {
 	}
 }
 
+// TestMoreLanesMakeNoOtherRow: shards may grow while rows are on their way.
+func TestMoreLanesMakeNoOtherRow(t *testing.T) {
+	t.Parallel()
+	box := newBox(t)
+	if err := box.Put(t.Context(), row()); err != nil {
+		t.Fatal(err)
+	}
+	grown := landfall.New(box.Client, landfall.Config{Table: schema.OutboxTable, Destinations: map[string]landfall.Destination{
+		"charge": {Headers: []string{"X-Tenant"}, Shards: 64, HeadStart: time.Minute},
+	}})
+	if err := grown.Put(t.Context(), row()); err != nil {
+		t.Errorf("the same row under more shards: %v", err)
+	}
+}
+
 func TestARowDoesNotLogItsContent(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder

@@ -296,6 +296,53 @@ func (b *bench) checkIdle(d outbox.Dispatcher) {
 	}
 }
 
+// noAnswer is a remote that does not know.
+type noAnswer struct{}
+
+func (noAnswer) Look(context.Context, outbox.Row) outbox.Answer { return outbox.Answer{} }
+
+// TestMisplacedRowsDoNotLoopInAReconciler has rows of every status in an unknown lane.
+func TestMisplacedRowsDoNotLoopInAReconciler(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		at := time.Now().Add(-24 * time.Hour)
+		want := map[string]string{
+			"pending": "failed", "dispatching": "outcome_unknown", "completed": "failed", "failed": "failed", "no such": "failed",
+			"claimed completed": "outcome_unknown", "claimed failed": "outcome_unknown",
+		}
+		for name := range want {
+			row := foreign("charge#"+name, at)
+			status, claimed := strings.CutPrefix(name, "claimed ")
+			if claimed || status == "dispatching" {
+				claim(row, at)
+			}
+			row[schema.Status], row[schema.Lane] = s(status), s("unknown#charge#0")
+			b.write(row)
+		}
+		reconciler := outbox.Reconciler{Store: b.Store, Destinations: []outbox.Destination{{Name: "charge", Lookup: noAnswer{}}}}
+		for range 2 { // rows that become unknown are asked about at once; the remote does not know
+			if _, err := reconciler.RunOnce(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for name, status := range want {
+			if got := b.item("charge#" + name)[schema.Status].(*types.AttributeValueMemberS).Value; got != status {
+				t.Errorf("%s became %s, want %s", name, got, status)
+			}
+		}
+		b.account.Ledger().Reset()
+		if _, err := reconciler.RunOnce(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, entry := range b.account.Ledger().Entries() {
+			if entry.Operation != "Query" {
+				t.Errorf("a further run still does %s", entry.Operation)
+			}
+		}
+	})
+}
+
 // TestABrokenRowIsNotEndedOnAnOldReading changes each fenced attribute after it was read.
 func TestABrokenRowIsNotEndedOnAnOldReading(t *testing.T) {
 	t.Parallel()

@@ -96,8 +96,9 @@ var laneOf = map[outbox.Status]outbox.LaneKind{
 	outbox.CompletedRow: "",
 }
 
-// place reads status and lane. A status that contradicts the lane is as good as none: whoever walks that
-// lane must be able to end the row.
+// place reads status and lane. A status of a row that is settled, in a lane that it does not belong to, is
+// as good as none: whoever walks that lane would take the listing for stale, again and again, and must be
+// able to end the row.
 func (r *reader) place(id outbox.ID) (outbox.Status, outbox.Lane, time.Time) {
 	status := outbox.Status(r.text(schema.Status))
 	kind, known := laneOf[status]
@@ -125,7 +126,9 @@ func (r *reader) place(id outbox.ID) (outbox.Status, outbox.Lane, time.Time) {
 	}
 	if known && lane.Kind != kind {
 		r.failf(schema.Lane, "is none for the status %s", status)
-		status = outbox.InvalidStatus
+		if kind != outbox.DueLane {
+			status = outbox.InvalidStatus
+		}
 	}
 	return status, lane, at
 }

@@ -1,6 +1,7 @@
 package outboxdb_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -182,4 +183,43 @@ func TestAForgedCursorIsRefused(t *testing.T) {
 	if len(seen) != 150 {
 		t.Errorf("listed %d rows, want 150", len(seen))
 	}
+}
+
+// TestARowThatWasPutOffIsNotReadAgain: within a run, what a settlement made of the row is what the next
+// claim is conditional on.
+func TestARowThatWasPutOffIsNotReadAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		row := pending("k", []byte("{}"))
+		b.insert(row, false)
+		remote := refusing(3)
+		d := outbox.Dispatcher{Store: b.Store, Destinations: []outbox.Destination{{
+			Name: "charge", Policy: outbox.Policy{Deduplicates: outbox.Always}, Sender: &remote,
+		}}}
+		report, err := d.RunOnce(t.Context())
+		if err != nil || len(report.Completed) != 1 || len(report.Retried) != 3 {
+			t.Fatalf("%+v, %v; want it completed after three times", report, err)
+		}
+		operations := map[string]int{}
+		for _, entry := range b.account.Ledger().Entries() {
+			operations[entry.Operation]++
+		}
+		if operations["UpdateItem"] != 8 || operations["GetItem"] != 0 {
+			t.Errorf("%v, want 8 updates and no reading", operations)
+		}
+	})
+}
+
+// refusing is a remote that refuses so many times, every other time without a clear answer.
+type refusing int
+
+func (r *refusing) Send(context.Context, outbox.Row) outbox.Outcome {
+	switch *r--; {
+	case *r < 0:
+		return outbox.Completed("ch_1")
+	case *r%2 == 0:
+		return outbox.Unknown("", "test.no_answer")
+	}
+	return outbox.Retryable("test.busy", 0)
 }
