@@ -219,38 +219,9 @@ type outcome struct {
 // perform runs an operation at its time. If the caller gives up meanwhile, the work is still done at its time; but one
 // that waits for others takes nothing then.
 func (a *Account) perform(ctx context.Context, op wire.Operation, entry ledger.Entry) (outcome, faults.Fault, error) {
-	a.mu.Lock()
-	now := time.Now()
-	a.seq++
-	entry.Seq, entry.Resource = a.seq, op.Resource()
-	fault := a.plan(faults.Request{Seq: a.seq, Service: entry.Service, Operation: entry.Operation,
-		Resource: entry.Resource, Caller: entry.Caller, Time: now})
-	entry.Faulty = fault.Any()
 	var out outcome
 	var commit *task
-	look := func(now time.Time) wire.Outcome { return op.Run(now, fault) }
-	work := a.schedule(now.Add(fault.Before), entry.Seq, func(now time.Time) (again time.Time) {
-		result := look(now)
-		if result.Wait != nil {
-			look = result.Wait.Look
-			return result.Wait.Until
-		}
-		out = outcome{result, entry.Seq}
-		entry.Time, entry.Costs, entry.Billed = now, out.Costs, out.Billed
-		if out.Err != nil {
-			entry.Error = typeOf(out.Err)
-		}
-		a.ledger.Record(entry)
-		if out.Commit != nil {
-			commit = a.schedule(now.Add(fault.During), entry.Seq, func(now time.Time) time.Time {
-				out.Commit(now)
-				return time.Time{}
-			})
-		}
-		return time.Time{}
-	})
-	a.runDue(now)
-	a.mu.Unlock()
+	work, fault := a.begin(op, &entry, &out, &commit)
 	if err := a.await(ctx, work); err != nil {
 		if now, gone := a.abandon(work); gone {
 			entry.Time, entry.Billed = now, 1
@@ -264,6 +235,41 @@ func (a *Account) perform(ctx context.Context, op wire.Operation, entry ledger.E
 		}
 	}
 	return out, fault, wait(ctx, fault.After, nil)
+}
+
+// begin asks the plan about a request and schedules its work, which sets out, and commit if there is more to do.
+func (a *Account) begin(op wire.Operation, entry *ledger.Entry, out *outcome, commit **task) (*task, faults.Fault) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := time.Now()
+	a.seq++
+	entry.Seq, entry.Resource = a.seq, op.Resource()
+	fault := a.plan(faults.Request{Seq: a.seq, Service: entry.Service, Operation: entry.Operation,
+		Resource: entry.Resource, Caller: entry.Caller, Time: now})
+	entry.Faulty = fault.Any()
+	look := func(now time.Time) wire.Outcome { return op.Run(now, fault) }
+	work := a.schedule(now.Add(fault.Before), entry.Seq, func(now time.Time) (again time.Time) {
+		result := look(now)
+		if result.Wait != nil {
+			look = result.Wait.Look
+			return result.Wait.Until
+		}
+		*out = outcome{result, entry.Seq}
+		entry.Time, entry.Costs, entry.Billed = now, out.Costs, out.Billed
+		if out.Err != nil {
+			entry.Error = typeOf(out.Err)
+		}
+		a.ledger.Record(*entry)
+		if out.Commit != nil {
+			*commit = a.schedule(now.Add(fault.During), entry.Seq, func(now time.Time) time.Time {
+				out.Commit(now)
+				return time.Time{}
+			})
+		}
+		return time.Time{}
+	})
+	a.runDue(now)
+	return work, fault
 }
 
 // schedule adds a task. The lock is held.
@@ -345,18 +351,24 @@ func (a *Account) abandon(t *task) (now time.Time, gone bool) {
 // await returns when the task is done, or the caller gives up.
 func (a *Account) await(ctx context.Context, t *task) error {
 	for {
-		a.mu.Lock()
-		now := time.Now()
-		a.runDue(now)
-		done, at, moved := t.done, t.at, t.moved
-		a.mu.Unlock()
+		done, left, moved := a.progress(t)
 		if done {
 			return nil
 		}
-		if err := wait(ctx, at.Sub(now), moved); err != nil {
+		if err := wait(ctx, left, moved); err != nil {
 			return err
 		}
 	}
+}
+
+// progress runs what is due and says whether a task is done, else how long it is until it is due, and what signals
+// that this has changed.
+func (a *Account) progress(t *task) (done bool, left time.Duration, moved <-chan struct{}) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := time.Now()
+	a.runDue(now)
+	return t.done, t.at.Sub(now), t.moved
 }
 
 // wait returns after a while, or on a signal.
