@@ -31,6 +31,9 @@ func TestObey(t *testing.T) {
 	expired := func(_ *Policy, r *Row) { r.DeliverBy = asked }
 	retired := func(p *Policy, _ *Row) { p.Retired = true }
 	spent := func(p *Policy, r *Row) { p.Attempts = r.AttemptCount }
+	overSoon := func(p *Policy, r *Row) { // it would hold for a claim that ended when the last one did
+		r.Window = Window(p.settledBy(r.Until).Sub(r.MaybeSince) + time.Second)
+	}
 	gone := func(_ *Policy, r *Row) { r.ExpiresAt = asked }
 	both := func(a, b func(*Policy, *Row)) func(*Policy, *Row) {
 		return func(p *Policy, r *Row) { a(p, r); b(p, r) }
@@ -56,6 +59,8 @@ func TestObey(t *testing.T) {
 		{"resend within the window", Order{Move: Resend}, doubt, Pending, true, ""},
 		{"resend, budget spent", Order{Move: Resend}, spent, Pending, true, ""},
 		{"resend without window", Order{Move: Resend}, never, "", false, "may have arrived"},
+		{"resend, window over before another claim ends", Order{Move: Resend}, overSoon, "", false, "may have arrived"},
+		{"resend without window what cannot have arrived", Order{Move: Resend}, both(in(OutcomeUnknown, false), never), Pending, false, ""},
 		{"resend, forced but without window", Order{Move: Resend, Force: true}, both(early, never), "", false, "may have arrived"},
 		{"resend, it never arrived", Order{Move: Resend, NeverArrived: true}, never, Pending, false, ""},
 		{"resend past deliver_by", Order{Move: Resend, NeverArrived: true}, expired, "", false, "deliver_by"},

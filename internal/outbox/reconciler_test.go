@@ -195,6 +195,9 @@ func TestDoubtsOfOthers(t *testing.T) {
 		ids := q.doubt("mail", 25)
 		before := q.Rows()
 		pass(time.Hour)
+		store := &broken{Store: &q.Store}
+		store.get.Store(-1) // reading them all every time would cost more than it tells
+		q.reconciler.Store = store
 		if r := q.reconcile(); !slices.EqualFunc(r.WithoutLookup, ids, func(a, b outbox.ID) bool { return a.Destination == b.Destination }) {
 			q.Errorf("%d rows wait for a person, want %d", len(r.WithoutLookup), len(ids))
 		}
@@ -231,6 +234,9 @@ func TestDoubtsOfOthers(t *testing.T) {
 				r.MaybeSince = q.now()
 			}
 		})
+		if look, err := q.reconciler.Reconcile(q.Context(), ids[0]); err != nil || look.Status != "" || q.row(ids[0]).Status != outbox.Pending {
+			q.Errorf("a pending row, asked for by name: %+v, %v", look, err)
+		}
 		r := q.reconcile()
 		if !slices.Equal(r.Failed, ids[:1]) || !slices.Equal(r.Unresolved, ids[1:]) || len(q.asked) != 0 {
 			q.Errorf("report = %+v", r)
@@ -261,6 +267,23 @@ func TestDoubtsOfOthers(t *testing.T) {
 			q.Error("no destination: no error")
 		}
 	})
+	inInquiry(t, "a stale index makes nobody ask again, nor an old doubt of what is settled", func(q *inquiry) {
+		q.remote("charge", outbox.Policy{}, func(_ context.Context, row outbox.Row) outbox.Answer {
+			return outbox.Answer{Kind: outbox.AnswerKind(row.Key[0] - '0')} // unresolved, completed
+		})
+		ids := q.doubt("charge", 2)
+		stale := &frozen{Store: &q.Store}
+		q.reconciler.Store = stale
+		q.reconcile()
+		pass(time.Second)
+		q.walks = nil
+		if r := q.reconcile(); !slices.Equal(r.Skipped, ids) || q.asked[ids[0]] != 1 {
+			q.Errorf("report = %+v, asked %d times", r, q.asked[ids[0]])
+		}
+		if walk := q.walks[0]; walk.Due != 2 || walk.OldestDue != 0 {
+			q.Errorf("walk = %+v", walk)
+		}
+	})
 	inInquiry(t, "a row asked for by name does not wait for its next lookup", func(q *inquiry) {
 		answer := outbox.Undecided
 		q.remote("charge", outbox.Policy{}, func(context.Context, outbox.Row) outbox.Answer { return outbox.Answer{Kind: answer} })
@@ -271,6 +294,21 @@ func TestDoubtsOfOthers(t *testing.T) {
 			q.Errorf("%+v, %v", look, err)
 		}
 	})
+}
+
+// frozen is a store whose index shows for ever what it showed at first.
+type frozen struct {
+	outbox.Store
+	page []outbox.Entry
+}
+
+func (f *frozen) List(ctx context.Context, lane outbox.Lane, before time.Time, after string) ([]outbox.Entry, string, error) {
+	if f.page != nil {
+		return f.page, "", nil
+	}
+	page, next, err := f.Store.List(ctx, lane, before, after)
+	f.page = page
+	return page, next, err
 }
 
 func TestRacesOfReconcilers(t *testing.T) {
@@ -320,6 +358,9 @@ func TestRacesOfReconcilers(t *testing.T) {
 				if r := q.reconcile(); !slices.Equal(r.Skipped, ids) {
 					q.Errorf("%v: report = %+v", answer, r)
 				}
+				if _, err := q.reconciler.Reconcile(q.Context(), ids[0]); err != nil {
+					q.Errorf("%v: asked for by name after it was settled: %v", answer, err)
+				}
 				if row := q.row(ids[0]); row.Status != c.want {
 					q.Errorf("%v: the row is %s, want %s", answer, row.Status, c.want)
 				}
@@ -329,6 +370,15 @@ func TestRacesOfReconcilers(t *testing.T) {
 			}
 		})
 	}
+	inInquiry(t, "whoever asks by name is not told that it was settled when it was not", func(q *inquiry) {
+		q.remote("charge", outbox.Policy{}, during(q, func(row outbox.Row) {
+			operator(q, row.ID, outbox.Order{Move: outbox.MarkFailed})
+		}, outbox.TookEffect))
+		id := q.doubt("charge", 1)[0]
+		if look, err := q.reconciler.Reconcile(q.Context(), id); !errors.Is(err, outbox.ErrConflict) || look.Status != "" {
+			q.Errorf("%+v, %v", look, err)
+		}
+	})
 	inInquiry(t, "two reconcilers do not both count one doubt", func(q *inquiry) {
 		var both sync.WaitGroup
 		both.Add(2)
@@ -382,6 +432,18 @@ func TestBoundsOfReconciling(t *testing.T) {
 			q.Errorf("%+v, %v", r, err)
 		}
 	})
+	inInquiry(t, "nothing is asked after it waited so long that there is no time left to settle", func(q *inquiry) {
+		q.remote("charge", outbox.Policy{Concurrency: 1}, func(context.Context, outbox.Row) outbox.Answer {
+			pass(9 * time.Second)
+			return outbox.Answer{Kind: outbox.TookEffect}
+		})
+		q.doubt("charge", 5)
+		ctx, cancel := context.WithTimeout(q.Context(), 30*time.Second)
+		defer cancel()
+		if r, err := q.reconciler.RunOnce(ctx); err != nil || len(r.Completed) != 2 {
+			q.Errorf("%d lookups of 9 s in 30 s: %v", len(r.Completed), err)
+		}
+	})
 	inInquiry(t, "a remote that is slow does not keep a run from its end", func(q *inquiry) {
 		q.remote("charge", outbox.Policy{Concurrency: 1}, func(ctx context.Context, _ outbox.Row) outbox.Answer {
 			<-ctx.Done()
@@ -421,8 +483,12 @@ func TestBoundsOfReconciling(t *testing.T) {
 		q.reconciler.Store = store
 		for name, calls := range map[string]*atomic.Int32{"list": &store.list, "get": &store.get, "settle": &store.settle} {
 			calls.Store(-1)
+			q.walks = nil
 			r, err := q.reconciler.RunOnce(q.Context())
 			calls.Store(0)
+			if name == "list" {
+				q.expect("lanes said to have been walked", len(q.walks), 0)
+			}
 			if !errors.Is(err, errDown) || len(r.Completed) != 0 || q.row(ids[0]).Status != outbox.OutcomeUnknown {
 				q.Errorf("%s failed, the run says %v, %+v", name, err, r)
 			}
