@@ -2,7 +2,6 @@ package sim_test
 
 import (
 	"flag"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,6 +13,7 @@ import (
 var (
 	seeds   = flag.Uint64("seeds", 0, "how many worlds to play; 0: a few")
 	seed    = flag.Uint64("seed", 0, "the first seed; 0: fresh ones besides the fixed ones")
+	sdk     = flag.Bool("sdk", false, "play them through the SDK")
 	verbose = flag.Bool("v", false, "print what happened in each world")
 )
 
@@ -31,6 +31,7 @@ func TestWorlds(t *testing.T) {
 	begun, events := time.Now(), 0
 	for s := first; s < first+n; s++ {
 		result := play(t, s, sim.Options{
+			SDK:      *sdk,
 			Trace:    *verbose || testing.Verbose() && n == 1,
 			Violated: func(v sim.Violation) { t.Errorf("seed %d: %v", s, v) },
 		})
@@ -46,16 +47,25 @@ func TestWorlds(t *testing.T) {
 }
 
 func TestTheSameSeedNeverMakesAnotherTrace(t *testing.T) {
-	for s := uint64(1); s <= 150; s++ {
-		a, b := play(t, s, sim.Options{Trace: true}), play(t, s, sim.Options{Trace: true})
-		for i := range a.Trace {
-			if i >= len(b.Trace) || a.Trace[i] != b.Trace[i] {
-				t.Errorf("seed %d, line %d:\n%s\n\n%s", s, i, strings.Join(a.Trace[max(i-3, 0):min(i+4, len(a.Trace))], "\n"), strings.Join(b.Trace[max(i-3, 0):min(i+4, len(b.Trace))], "\n"))
-				break
+	for name, worlds := range map[string]struct {
+		options sim.Options
+		seeds   uint64
+	}{
+		"at the ports":    {sim.Options{Trace: true}, 40},
+		"through the SDK": {sim.Options{Trace: true, SDK: true}, 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for s := uint64(1); s <= worlds.seeds; s++ {
+				a, b := play(t, s, worlds.options).Trace, play(t, s, worlds.options).Trace
+				for i := range max(len(a), len(b)) {
+					if i >= len(a) || i >= len(b) || a[i] != b[i] {
+						around := func(lines []string) string {
+							return strings.Join(lines[min(max(i-3, 0), len(lines)):min(i+4, len(lines))], "\n")
+						}
+						t.Fatalf("seed %d, line %d:\n%s\n\n%s", s, i, around(a), around(b))
+					}
+				}
 			}
-		}
-		if !slices.Equal(a.Trace, b.Trace) {
-			t.Fatalf("seed %d: %d and %d lines", s, len(a.Trace), len(b.Trace))
-		}
+		})
 	}
 }

@@ -55,6 +55,8 @@ type Result struct {
 
 // Options say how to play a world.
 type Options struct {
+	// SDK has the processes use DynamoDB in process through the SDK, instead of the store in memory.
+	SDK   bool
 	Trace bool
 	// Violated hears of each violation at once, even if the world comes to no end. Optional.
 	Violated func(Violation)
@@ -67,6 +69,9 @@ func Play(seed uint64, o Options) Result {
 		w.trace = &trace{begun: w.begun}
 	}
 	w.table = newMemoryTable(w)
+	if o.SDK {
+		w.table = newAWSTable(w)
+	}
 	w.remote = remote{
 		world: w, sent: map[outbox.ID][]*delivery{}, known: map[outbox.ID]*delivery{}, effects: map[outbox.ID][]*delivery{},
 	}
