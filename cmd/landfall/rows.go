@@ -11,11 +11,11 @@ import (
 func (a *app) rowsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rows",
-		Short: "Look at rows",
+		Short: "Look at rows, and decide about those that wait for a person",
 		Args:  cobra.NoArgs,
 		RunE:  needsCommand,
 	}
-	cmd.AddCommand(a.rowsGetCommand(), a.rowsListCommand())
+	cmd.AddCommand(a.rowsCancelCommand(), a.rowsGetCommand(), a.rowsListCommand(), a.rowsResolveCommand(), a.rowsRetryCommand())
 	return cmd
 }
 
@@ -42,6 +42,10 @@ type rowView struct {
 	CompletedAt  *time.Time `json:"completed_at,omitempty"`
 	DeliverBy    *time.Time `json:"deliver_by,omitempty"`
 	ExpiresAt    *time.Time `json:"expires_at,omitempty"`
+	ResolvedBy   string     `json:"resolved_by,omitempty"`
+	ResolvedAt   *time.Time `json:"resolved_at,omitempty"`
+	Reason       string     `json:"reason,omitempty"`
+	Forced       bool       `json:"forced,omitempty"`
 	Unreadable   string     `json:"unreadable,omitempty"`
 }
 
@@ -54,6 +58,7 @@ func view(r outbox.Row) rowView {
 		CommandID: r.CommandID, ContentType: r.ContentType, PayloadBytes: len(r.Payload),
 		CreatedAt: instant(r.CreatedAt), CompletedAt: instant(r.CompletedAt),
 		DeliverBy: instant(r.DeliverBy), ExpiresAt: instant(r.ExpiresAt),
+		ResolvedBy: r.ResolvedBy, ResolvedAt: instant(r.ResolvedAt), Reason: r.Reason, Forced: r.Forced,
 	}
 	if r.AttemptCount > 0 { // before, there are place-holders
 		v.ClaimedBy = r.ClaimedBy

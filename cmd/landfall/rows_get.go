@@ -105,16 +105,29 @@ func findRow(ctx context.Context, client *dynamodb.Client, args []string) (outbo
 	return outbox.ID{}, fmt.Errorf("no row %s", args[0])
 }
 
+// count is "" for none.
+func count(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
 // details is a row as pairs, without what is absent.
 func details(v rowView) [][]string {
 	pairs := [][]string{
 		{"row", v.Name}, {"destination", v.Destination}, {"key", v.Key}, {"status", v.Status}, {"lane", v.Lane},
-		{"next", stamp(v.LaneAt)}, {"attempts", strconv.Itoa(v.AttemptCount)}, {"code", v.Code}, {"remote ref", v.RemoteRef},
+		{"next", stamp(v.LaneAt)}, {"attempts", strconv.Itoa(v.AttemptCount)}, {"lookups", count(v.LookupCount)},
+		{"code", v.Code}, {"remote ref", v.RemoteRef},
 		{"may have arrived since", stamp(v.MaybeSince)},
 		{"claimed by", v.ClaimedBy}, {"claimed at", stamp(v.ClaimedAt)}, {"claimed until", stamp(v.Until)},
 		{"command", v.CommandID}, {"content type", v.ContentType}, {"payload bytes", strconv.Itoa(v.PayloadBytes)},
 		{"created", stamp(v.CreatedAt)}, {"completed", stamp(v.CompletedAt)}, {"deliver by", stamp(v.DeliverBy)},
-		{"expires", stamp(v.ExpiresAt)}, {"unreadable", v.Unreadable},
+		{"expires", stamp(v.ExpiresAt)}, {"resolved by", v.ResolvedBy}, {"resolved at", stamp(v.ResolvedAt)},
+		{"reason", v.Reason}, {"unreadable", v.Unreadable},
+	}
+	if v.Forced {
+		pairs = append(pairs, []string{"forced", "before it was certain"})
 	}
 	var present [][]string
 	for _, p := range pairs {
