@@ -1,0 +1,148 @@
+package landfallcdk
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatchactions"
+	"github.com/aws/jsii-runtime-go"
+
+	"github.com/landfall-dev/landfall/internal/config"
+	"github.com/landfall-dev/landfall/internal/observe"
+	"github.com/landfall-dev/landfall/internal/schema"
+)
+
+// alarmsPerDestination is at most.
+const alarmsPerDestination = 3
+
+// alarm is a condition, what it means, and where it is explained.
+type alarm struct {
+	id      string
+	metric  awscloudwatch.IMetric
+	above   float64 // or below, if least is set
+	least   bool
+	periods int
+	// meaning is a sentence for who is woken by it.
+	meaning string
+	// runbook is the section of docs/operations.md.
+	runbook string
+	// silence is what no data means. Defaults to that all is well.
+	silence awscloudwatch.TreatMissingData
+}
+
+func (b *builder) alarms() {
+	for _, name := range b.config.Names() {
+		b.destinationAlarms(name, b.config.Destinations[name].Retired)
+	}
+	for _, f := range functions(b.config) {
+		b.functionAlarms(f)
+	}
+	b.raise(alarm{
+		id: "TableThrottled", metric: b.throttledWrites(), periods: 1, runbook: "table-throttled",
+		meaning: "DynamoDB throttled writes to the outbox table or its index: the application's own transactions may be refused.",
+	})
+}
+
+// destinationAlarms leaves out what cannot be of a retired destination: it claims nothing, so its rows do not
+// wait for anything.
+func (b *builder) destinationAlarms(name string, retired bool) {
+	if !retired {
+		b.raise(alarm{
+			id: "DueAge-" + name, metric: destinationMetric(name, "DueAge", "Maximum", time.Minute),
+			above: b.Thresholds.DueAge.Seconds(), periods: 3, runbook: "due-age",
+			meaning: fmt.Sprintf("A row for %s has wanted attention for more than %v.", name, config.Duration(b.Thresholds.DueAge)),
+		})
+	}
+	b.raise(alarm{
+		id: "UnknownAge-" + name, metric: destinationMetric(name, "UnknownAge", "Maximum", 5*time.Minute),
+		above: b.Thresholds.UnknownAge.Seconds(), periods: 1, runbook: "unknown-age",
+		meaning: fmt.Sprintf("What became of a row for %s has been unknown for more than %v.", name, config.Duration(b.Thresholds.UnknownAge)),
+	})
+	b.raise(alarm{
+		id: "FailedRows-" + name, metric: destinationMetric(name, "Failed", "Sum", 5*time.Minute),
+		above: float64(b.Thresholds.Failed), periods: 1, runbook: "failed-rows",
+		meaning: fmt.Sprintf("Rows for %s failed: more than %d within five minutes.", name, b.Thresholds.Failed),
+	})
+}
+
+func (b *builder) functionAlarms(f function) {
+	made := b.Functions[f.name]
+	five := func(statistic string) *awscloudwatch.MetricOptions {
+		return &awscloudwatch.MetricOptions{Period: period(5 * time.Minute), Statistic: jsii.String(statistic)}
+	}
+	b.raise(alarm{
+		id: "FunctionErrors-" + f.name, metric: made.MetricErrors(five("Sum")),
+		above: float64(b.Thresholds.Errors), periods: 1, runbook: "function-errors",
+		meaning: fmt.Sprintf("More than %d runs of %s failed or timed out within five minutes.", b.Thresholds.Errors, f.name),
+	})
+	b.raise(alarm{
+		id: "FunctionSilent-" + f.name, metric: made.MetricInvocations(five("Sum")),
+		above: 1, least: true, periods: 1, runbook: "function-silent", silence: awscloudwatch.TreatMissingData_BREACHING,
+		meaning: fmt.Sprintf("%s has not run for five minutes, though it is scheduled every minute.", f.name),
+	})
+	b.raise(alarm{
+		id: "FunctionThrottled-" + f.name, metric: made.MetricThrottles(five("Sum")), periods: 1, runbook: "function-throttled",
+		meaning: fmt.Sprintf("Lambda refused to run %s: no concurrency was left.", f.name),
+	})
+}
+
+func (b *builder) raise(a alarm) {
+	comparison := awscloudwatch.ComparisonOperator_GREATER_THAN_THRESHOLD
+	if a.least {
+		comparison = awscloudwatch.ComparisonOperator_LESS_THAN_THRESHOLD
+	}
+	if a.silence == "" {
+		a.silence = awscloudwatch.TreatMissingData_NOT_BREACHING
+	}
+	made := awscloudwatch.NewAlarm(b.scope, jsii.String(a.id), &awscloudwatch.AlarmProps{
+		AlarmDescription:   jsii.String(a.meaning + " What to do: " + b.Runbooks + "#" + a.runbook),
+		ComparisonOperator: comparison,
+		EvaluationPeriods:  jsii.Number(a.periods),
+		Metric:             a.metric,
+		Threshold:          jsii.Number(a.above),
+		TreatMissingData:   a.silence,
+	})
+	if b.AlarmTopic != nil {
+		action := awscloudwatchactions.NewSnsAction(b.AlarmTopic)
+		made.AddAlarmAction(action)
+		made.AddOkAction(action)
+	}
+	b.Alarms = append(b.Alarms, made)
+}
+
+// destinationMetric is one of those that package observe documents.
+func destinationMetric(destination, name, statistic string, per time.Duration) awscloudwatch.IMetric {
+	return awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
+		DimensionsMap: &map[string]*string{"Destination": jsii.String(destination)},
+		MetricName:    jsii.String(name),
+		Namespace:     jsii.String(observe.DefaultNamespace),
+		Period:        period(per),
+		Statistic:     jsii.String(statistic),
+	})
+}
+
+// throttledWrites adds up those of the table and those of its index, which throttles the table's writes.
+func (b *builder) throttledWrites() awscloudwatch.IMetric {
+	writes := func(index *string) awscloudwatch.IMetric {
+		dimensions := map[string]*string{"TableName": b.Landfall.OutboxTable.TableName()}
+		if index != nil {
+			dimensions["GlobalSecondaryIndexName"] = index
+		}
+		return awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
+			DimensionsMap: &dimensions, MetricName: jsii.String("WriteThrottleEvents"), Namespace: jsii.String("AWS/DynamoDB"),
+			Period: period(5 * time.Minute), Statistic: jsii.String("Sum"),
+		})
+	}
+	return awscloudwatch.NewMathExpression(&awscloudwatch.MathExpressionProps{
+		Expression:   jsii.String("FILL(table, 0) + FILL(index, 0)"),
+		Label:        jsii.String("throttled writes"),
+		Period:       period(5 * time.Minute),
+		UsingMetrics: &map[string]awscloudwatch.IMetric{"table": writes(nil), "index": writes(jsii.String(schema.LaneIndex))},
+	})
+}
+
+func period(d time.Duration) awscdk.Duration {
+	return awscdk.Duration_Minutes(jsii.Number(d.Minutes()))
+}

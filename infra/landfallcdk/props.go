@@ -1,0 +1,92 @@
+package landfallcdk
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
+
+	"github.com/landfall-dev/landfall/internal/config"
+)
+
+// Defaults of [Props].
+const (
+	DefaultDist      = "dist"
+	DefaultMemoryMiB = 512
+	DefaultRunbooks  = "https://github.com/landfall-dev/landfall/blob/main/docs/operations.md"
+)
+
+// Memory that Lambda offers (https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html).
+const minMemoryMiB, maxMemoryMiB = 128, 10240
+
+// Thresholds say when something is worth an alarm. Zero values stand for the defaults.
+type Thresholds struct {
+	// DueAge is for how long a row may want attention without getting any. Defaults to 5 minutes.
+	DueAge time.Duration
+	// Errors is how many invocations of one function may fail in five minutes. Defaults to 2.
+	Errors int
+	// Failed is how many rows of one destination may fail in five minutes. 0 is the default: each is worth a look.
+	Failed int
+	// UnknownAge is for how long a row's outcome may stay unknown after the remote could first be asked.
+	// Defaults to an hour.
+	UnknownAge time.Duration
+}
+
+// Defaults of [Thresholds].
+const (
+	DefaultDueAge     = 5 * time.Minute
+	DefaultErrors     = 2
+	DefaultUnknownAge = time.Hour
+)
+
+// fill puts the defaults in and refuses what cannot be.
+func (p *Props) fill() error {
+	p.Stage = cmp.Or(p.Stage, Prod)
+	if p.Stage != Prod && p.Stage != Dev {
+		return fmt.Errorf("stage %q: allowed are %s, %s", p.Stage, Dev, Prod)
+	}
+	if p.Architecture == nil {
+		p.Architecture = awslambda.Architecture_ARM_64()
+	}
+	p.Dist = cmp.Or(p.Dist, DefaultDist)
+	p.MemoryMiB = cmp.Or(p.MemoryMiB, DefaultMemoryMiB)
+	if p.MemoryMiB < minMemoryMiB || p.MemoryMiB > maxMemoryMiB {
+		return fmt.Errorf("memory of %d MiB: Lambda offers %d to %d", p.MemoryMiB, minMemoryMiB, maxMemoryMiB)
+	}
+	p.Runbooks = cmp.Or(p.Runbooks, DefaultRunbooks)
+	if p.LogRetention == "" {
+		p.LogRetention = awslogs.RetentionDays_ONE_WEEK
+		if p.Stage == Prod {
+			p.LogRetention = awslogs.RetentionDays_THREE_MONTHS
+		}
+	}
+	if p.Vpc == nil && (p.VpcSubnets != nil || p.SecurityGroups != nil) {
+		return fmt.Errorf("subnets or security groups without a VPC: give the VPC, too")
+	}
+	return p.Thresholds.fill()
+}
+
+func (t *Thresholds) fill() error {
+	t.DueAge = cmp.Or(t.DueAge, DefaultDueAge)
+	t.Errors = cmp.Or(t.Errors, DefaultErrors)
+	t.UnknownAge = cmp.Or(t.UnknownAge, DefaultUnknownAge)
+	if t.DueAge < 0 || t.Errors < 0 || t.Failed < 0 || t.UnknownAge < 0 {
+		return fmt.Errorf("a threshold is negative: %+v", *t)
+	}
+	return nil
+}
+
+// load reads a configuration of either kind.
+func load(file string) (*config.Config, error) {
+	switch {
+	case file == "":
+		return nil, fmt.Errorf("no configuration: name a landfall.yaml")
+	case filepath.Ext(file) == ".json":
+		return config.Load(file)
+	default:
+		return config.LoadYAML(file)
+	}
+}

@@ -1,0 +1,143 @@
+package landfallcdk_test
+
+import (
+	"encoding/json"
+	"flag"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/landfall-dev/landfall/infra/landfallcdk"
+)
+
+var update = flag.Bool("update", false, "write the golden templates anew")
+
+// TestNoTemplateChangesUnnoticed holds the whole of both stages to files. A logical id that changes there
+// replaces a resource when it is deployed: for the table that is all rows.
+func TestNoTemplateChangesUnnoticed(t *testing.T) {
+	for _, stage := range []landfallcdk.Stage{landfallcdk.Dev, landfallcdk.Prod} {
+		t.Run(string(stage), func(t *testing.T) {
+			p := props(t, twoDestinations)
+			p.Stage = stage
+			got := golden(t, synth(t, p))
+			file := filepath.Join("testdata", string(stage)+".golden.json")
+			if *update {
+				if err := os.WriteFile(file, got, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), string(got)); diff != "" {
+				t.Errorf("the template changed (-want +got); if it should, run go test ./landfallcdk -update:\n%s", diff)
+			}
+		})
+	}
+}
+
+// golden leaves out the hashes of the functions' code, which follow from every change of the configuration's
+// format, and the dashboard's text, which says nothing that graphs on a screen do not say better.
+func golden(t *testing.T, got *template) []byte {
+	t.Helper()
+	for _, r := range got.all("Lambda::Function") {
+		r.Properties["Code"] = "the function's binary and its landfall.json"
+	}
+	for _, r := range got.all("CloudWatch::Dashboard") {
+		r.Properties["DashboardBody"] = "the graphs"
+	}
+	b, err := json.MarshalIndent(map[string]any{"Resources": got.Resources, "Outputs": got.Outputs}, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(b, '\n')
+}
+
+func TestTwoSynthesesOfTheSameDoNotDiffer(t *testing.T) {
+	first := synth(t, props(t, twoDestinations))
+	second := synth(t, props(t, twoDestinations)) // from other folders
+	if diff := cmp.Diff(first.Resources, second.Resources); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestARefactoringDoesNotMoveWhatHoldsData names the ids once more: golden files are written anew too easily.
+func TestARefactoringDoesNotMoveWhatHoldsData(t *testing.T) {
+	got := synth(t, props(t, twoDestinations))
+	for _, id := range []string{"LandfallOutboxED842621", "LandfallDispatchLogs8894A597", "LandfallReconcileLogs31E8B118"} {
+		if _, ok := got.Resources[id]; !ok {
+			t.Errorf("%s has another id: deploying this loses its data", id)
+		}
+	}
+}
+
+func TestNoDataGoesWithAProductionStackAndNoneStaysOfADevelopers(t *testing.T) {
+	for stage, policy := range map[landfallcdk.Stage]string{landfallcdk.Prod: "Retain", landfallcdk.Dev: "Delete"} {
+		p := props(t, twoDestinations)
+		p.Stage = stage
+		got := synth(t, p)
+		for id, r := range got.Resources {
+			holdsData := r.Type == "AWS::DynamoDB::Table" || r.Type == "AWS::Logs::LogGroup"
+			if holdsData && (r.DeletionPolicy != policy || r.UpdateReplacePolicy != policy) {
+				t.Errorf("%s: %s has %q, %q, want %s", stage, id, r.DeletionPolicy, r.UpdateReplacePolicy, policy)
+			}
+			if !holdsData && r.DeletionPolicy == "Retain" {
+				t.Errorf("%s: %s stays", stage, id)
+			}
+		}
+		protected := map[landfallcdk.Stage]string{landfallcdk.Prod: "true", landfallcdk.Dev: "false"}[stage]
+		_, table := got.one("DynamoDB::Table", "LandfallOutbox")
+		got.want(table, map[string]string{
+			"DeletionProtectionEnabled": protected, "PointInTimeRecoverySpecification.PointInTimeRecoveryEnabled": protected,
+		})
+		if alarms := len(got.all("CloudWatch::Alarm")); (alarms > 0) != (stage == landfallcdk.Prod) {
+			t.Errorf("%s: %d alarms", stage, alarms)
+		}
+	}
+}
+
+// The table must be what package outboxdb works on.
+func TestTheTableLacksNothingThatTheStoreNeeds(t *testing.T) {
+	got := synth(t, props(t, twoDestinations))
+	_, table := got.one("DynamoDB::Table", "LandfallOutbox")
+	got.want(table, map[string]string{
+		"AttributeDefinitions": `[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"lane","AttributeType":"S"},{"AttributeName":"lane_at","AttributeType":"N"}]`,
+		"BillingMode":          `"PAY_PER_REQUEST"`,
+		"GlobalSecondaryIndexes": `[{"IndexName":"lane-index","KeySchema":[{"AttributeName":"lane","KeyType":"HASH"},` +
+			`{"AttributeName":"lane_at","KeyType":"RANGE"}],"Projection":{"ProjectionType":"KEYS_ONLY"}}]`,
+		"KeySchema":               `[{"AttributeName":"pk","KeyType":"HASH"}]`,
+		"StreamSpecification":     `{"StreamViewType":"NEW_IMAGE"}`,
+		"TimeToLiveSpecification": `{"AttributeName":"expires_at","Enabled":true}`,
+		"TableName":               `null`, // a name of its own could not be replaced
+	})
+}
+
+func TestNoAlarmLacksItsRunbook(t *testing.T) {
+	page, err := os.ReadFile("../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections := map[string]bool{}
+	for line := range strings.Lines(string(page)) {
+		if title, ok := strings.CutPrefix(strings.TrimSpace(line), "## "); ok {
+			sections[strings.ReplaceAll(strings.ToLower(title), " ", "-")] = true
+		}
+	}
+	unused := maps.Clone(sections)
+	for id, r := range synth(t, props(t, twoDestinations)).all("CloudWatch::Alarm") {
+		_, anchor, found := strings.Cut(r.Properties["AlarmDescription"].(string), landfallcdk.DefaultRunbooks+"#")
+		if !found || !sections[anchor] {
+			t.Errorf("%s leads to %q, which docs/operations.md has not: %v", id, anchor, slices.Sorted(maps.Keys(sections)))
+		}
+		delete(unused, anchor)
+	}
+	for anchor := range unused {
+		t.Errorf("docs/operations.md explains %s, but no alarm leads there", anchor)
+	}
+}

@@ -1,0 +1,66 @@
+package landfallcdk
+
+import (
+	"fmt"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/jsii-runtime-go"
+
+	"github.com/landfall-dev/landfall/internal/schema"
+)
+
+const (
+	// maxKeys bounds the bytes of leading keys in one policy, as JSON. A managed policy has 6,144 bytes
+	// (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html); the rest is for everything
+	// else in it, the table's ARN at its longest and a key's included.
+	maxKeys = 4096
+	// maxPolicies is what a role can hold unless its quota is raised (same page).
+	maxPolicies = 10
+)
+
+// writers makes the policies that let applications put rows: new rows, for destinations that are not retired.
+func (b *builder) writers() error {
+	chunks := b.leadingKeys()
+	if len(chunks) > maxPolicies {
+		return fmt.Errorf("the names of the %d destinations need %d writer policies, a role can hold %d: shorten them, or spread the destinations over several stacks",
+			len(b.config.Destinations), len(chunks), maxPolicies)
+	}
+	for i, keys := range chunks {
+		id, description := "WriterPolicy", "Landfall: put rows"
+		if i > 0 {
+			id = fmt.Sprintf("%s%d", id, i+1)
+		}
+		statements := append([]awsiam.PolicyStatement{b.putRows(keys)}, b.useKey()...)
+		b.WriterPolicies = append(b.WriterPolicies, awsiam.NewManagedPolicy(b.scope, jsii.String(id), &awsiam.ManagedPolicyProps{
+			Description: jsii.String(description), Statements: &statements,
+		}))
+	}
+	return nil
+}
+
+// putRows allows one action, on keys that begin with a destination's name. Without the second condition a
+// request that names no key at all would meet the first.
+func (b *builder) putRows(keys []string) awsiam.PolicyStatement {
+	return awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
+		Sid: jsii.String("PutRows"), Actions: jsii.Strings("dynamodb:PutItem"), Resources: &[]*string{b.tableARN()},
+		Conditions: &map[string]any{
+			"ForAllValues:StringLike": map[string]any{"dynamodb:LeadingKeys": keys},
+			"Null":                    map[string]any{"dynamodb:LeadingKeys": "false"},
+		},
+	})
+}
+
+func (b *builder) leadingKeys() (chunks [][]string) {
+	room := 0
+	for _, name := range b.config.Names() {
+		if b.config.Destinations[name].Retired {
+			continue
+		}
+		key := name + schema.Separator + "*"
+		if room -= len(key) + len(`"",`); room < 0 {
+			chunks, room = append(chunks, nil), maxKeys-len(key)-len(`"",`)
+		}
+		chunks[len(chunks)-1] = append(chunks[len(chunks)-1], key)
+	}
+	return chunks
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/jsii-runtime-go"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	jsii.Close()
+	os.Exit(code)
+}
+
+func TestNoContextIsMisunderstood(t *testing.T) {
+	for name, c := range map[string]struct {
+		context map[string]any
+		want    string
+	}{
+		"stage":             {map[string]any{"stage": "qa"}, "allowed are dev, prod"},
+		"architecture":      {map[string]any{"architecture": "riscv"}, "allowed are arm64, amd64"},
+		"memory":            {map[string]any{"memory": "lots"}, "-c memory=lots: want a whole number"},
+		"negative memory":   {map[string]any{"memory": "-1"}, "want a whole number"},
+		"no text":           {map[string]any{"config": []any{"a"}}, "-c config: want a text"},
+		"missing file":      {map[string]any{"config": "nowhere.yaml"}, "nowhere.yaml"},
+		"missing functions": {map[string]any{"config": "../landfall.yaml", "dist": "nowhere"}, "run make build"},
+		"shared or not":     {map[string]any{"share_concurrency": "perhaps"}, "-c share_concurrency=perhaps: allowed are true, false"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			app := awscdk.NewApp(&awscdk.AppProps{Outdir: jsii.String(t.TempDir()), Context: &c.context})
+			if err := addStack(app); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want something about %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestNoOldOrMissingNodeIsFoundOutLater(t *testing.T) {
+	for name, c := range map[string]struct{ program, want string }{
+		"missing": {"", "needs Node.js 20 or newer"},
+		"old":     {"#!/bin/sh\necho v18.20.4\n", "is v18.20.4: the AWS CDK needs Node.js 20 or newer"},
+		"other":   {"#!/bin/sh\necho hello\n", "is hello: the AWS CDK needs Node.js"},
+		"new":     {"#!/bin/sh\necho v22.11.0\n", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			program := filepath.Join(t.TempDir(), "node")
+			if c.program != "" {
+				if err := os.WriteFile(program, []byte(c.program), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			t.Setenv("JSII_NODE", program)
+			err := needNode()
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("got %v, want something about %q", err, c.want)
+			}
+		})
+	}
+}
