@@ -17,30 +17,61 @@ import (
 )
 
 func (a *app) rowsListCommand() *cobra.Command {
-	var kind string
+	var f rowFilter
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "list [DESTINATION]",
 		Short: "List rows that are not completed, lane by lane",
 		Long: `List rows that are not completed, lane by lane, in the order in which they want attention.
 
-Lanes are due (pending or dispatching), unknown and failed. A completed row is in no lane; rows get finds it.`,
+Lanes are due (pending or dispatching), unknown and failed. A completed row is in no lane; rows get finds it.
+--older-than counts from when an attempt may have arrived first, else from when the row was put.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: a.do(func(ctx context.Context, args []string) error {
-			return a.rowsList(ctx, args, kind, limit)
+			if len(args) == 1 {
+				if f.destination != "" {
+					return badInput(errors.New("--destination: the destination is named twice"))
+				}
+				f.destination = args[0]
+			}
+			return a.rowsList(ctx, f, limit)
 		}),
 	}
-	cmd.Flags().StringVar(&kind, "lane", "", "due, unknown or failed (default all)")
-	cmd.Flags().IntVar(&limit, "limit", 100, "rows per lane, at least 1")
+	flags := cmd.Flags()
+	flags.StringVar(&f.destination, "destination", "", "the same as DESTINATION (default all)")
+	flags.StringVar(&f.lane, "lane", "", "due, unknown or failed (default all)")
+	flags.IntVar(&limit, "limit", 100, "rows per lane, at least 1")
+	flags.DurationVar(&f.olderThan, "older-than", 0, "only rows older than this, such as 1h (default all)")
+	flags.StringVar(&f.status, "status", "", "pending, dispatching, outcome_unknown or failed (default all)")
 	return cmd
 }
 
-func (a *app) rowsList(ctx context.Context, args []string, kind string, limit int) error {
+// rowFilter says which rows are meant; what is empty or 0 restricts nothing.
+type rowFilter struct {
+	destination, lane, status string
+	olderThan                 time.Duration
+}
+
+// laneOf is where rows of a status are.
+var laneOf = map[string]outbox.LaneKind{
+	string(outbox.Pending): outbox.DueLane, string(outbox.Dispatching): outbox.DueLane,
+	string(outbox.OutcomeUnknown): outbox.UnknownLane, string(outbox.FailedRow): outbox.FailedLane,
+}
+
+func (f rowFilter) admits(row outbox.Row, now time.Time) bool {
+	since := row.CreatedAt
+	if row.MayHaveArrived() {
+		since = row.MaybeSince
+	}
+	return (f.status == "" || string(row.Status) == f.status) && (f.olderThan == 0 || now.Sub(since) > f.olderThan)
+}
+
+func (a *app) rowsList(ctx context.Context, f rowFilter, limit int) error {
 	cfg, err := a.loadConfig(a.config)
 	if err != nil {
 		return badInput(err)
 	}
-	lanes, err := lanes(cfg, args, kind)
+	lanes, err := f.lanes(cfg)
 	if err != nil {
 		return badInput(err)
 	}
@@ -54,7 +85,7 @@ func (a *app) rowsList(ctx context.Context, args []string, kind string, limit in
 	store := outboxdb.New(client, outboxTable())
 	views := []rowView{}
 	for _, lane := range lanes {
-		rows, err := laneRows(ctx, store, lane, limit)
+		rows, err := f.rows(ctx, store, lane, limit)
 		if err != nil {
 			return explain(err)
 		}
@@ -69,20 +100,33 @@ func (a *app) rowsList(ctx context.Context, args []string, kind string, limit in
 }
 
 // lanes are those of one destination or of all, of one kind or of all.
-func lanes(cfg *config.Config, args []string, kind string) ([]outbox.Lane, error) {
+func (f rowFilter) lanes(cfg *config.Config) ([]outbox.Lane, error) {
 	kinds := []outbox.LaneKind{outbox.DueLane, outbox.UnknownLane, outbox.FailedLane}
-	if kind != "" {
-		if !slices.Contains(kinds, outbox.LaneKind(kind)) {
+	if f.lane != "" {
+		if !slices.Contains(kinds, outbox.LaneKind(f.lane)) {
 			return nil, errors.New("--lane: allowed are due, unknown, failed")
 		}
-		kinds = []outbox.LaneKind{outbox.LaneKind(kind)}
+		kinds = []outbox.LaneKind{outbox.LaneKind(f.lane)}
+	}
+	if f.status != "" {
+		kind, ok := laneOf[f.status]
+		if !ok {
+			return nil, errors.New("--status: allowed are pending, dispatching, outcome_unknown, failed; completed rows are in no lane")
+		}
+		if !slices.Contains(kinds, kind) {
+			return nil, fmt.Errorf("--status: no row of lane %s is %s", f.lane, f.status)
+		}
+		kinds = []outbox.LaneKind{kind}
+	}
+	if f.olderThan < 0 {
+		return nil, errors.New("--older-than: want a duration such as 1h")
 	}
 	names := cfg.Names()
-	if len(args) == 1 {
-		if _, ok := cfg.Destinations[args[0]]; !ok {
-			return nil, fmt.Errorf("%q is no destination of the configuration", args[0])
+	if f.destination != "" {
+		if _, ok := cfg.Destinations[f.destination]; !ok {
+			return nil, fmt.Errorf("%q is no destination of the configuration", f.destination)
 		}
-		names = args
+		names = []string{f.destination}
 	}
 	var all []outbox.Lane
 	for _, name := range names {
@@ -98,8 +142,8 @@ func lanes(cfg *config.Config, args []string, kind string) ([]outbox.Lane, error
 // endOfTime is later than any lane_at.
 var endOfTime = time.UnixMilli(253402300799999)
 
-// laneRows reads the first rows of a lane. A row that left the lane since the index was written is left out.
-func laneRows(ctx context.Context, store outbox.Store, lane outbox.Lane, limit int) ([]outbox.Row, error) {
+// rows reads the first rows of a lane that are meant. One that left the lane since the index was written is left out.
+func (f rowFilter) rows(ctx context.Context, store outbox.Store, lane outbox.Lane, limit int) ([]outbox.Row, error) {
 	var rows []outbox.Row
 	for after := ""; ; {
 		entries, next, err := store.List(ctx, lane, endOfTime, after)
@@ -116,7 +160,7 @@ func laneRows(ctx context.Context, store outbox.Store, lane outbox.Lane, limit i
 				continue
 			case err != nil:
 				return nil, err
-			case row.Lane == lane || row.Unreadable != nil:
+			case (row.Lane == lane || row.Unreadable != nil) && f.admits(row, time.Now()):
 				rows = append(rows, row)
 			}
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -109,6 +110,40 @@ func TestDryRunChangesNothingAndSaysWhatWouldHappen(t *testing.T) {
 	}
 	if got := b.must("", "rows", "get", "mail", "order"); !strings.Contains(got, "resolved by") || strings.Contains(got, "secret") {
 		t.Errorf("rows get:\n%s", got)
+	}
+}
+
+func TestListOfDoubtsLeavesNoneOutAndAddsNoOther(t *testing.T) {
+	t.Parallel()
+	b := setupRows(t)
+	young, old := b.doubt("young", time.Minute), b.doubt("old", 2*time.Hour)
+	pending := strings.TrimSuffix(b.must("", "enqueue", "mail", "--key", "pending", "--data", "x"), " is stored\n")
+	for _, c := range []struct {
+		args string
+		want []string
+	}{
+		{"--status outcome_unknown --destination mail --older-than 1h", []string{old}},
+		{"--status outcome_unknown", []string{old, young}},
+		{"--older-than 1h", []string{old}},
+		{"--status pending", []string{pending}},
+		{"--status dispatching", nil},
+		{"--status failed --destination mail", nil},
+		{"mail", []string{old, pending, young}},
+	} {
+		var views []rowView
+		args := append([]string{"rows", "list", "--output", "json"}, strings.Fields(c.args)...)
+		if err := json.Unmarshal([]byte(b.must("", args...)), &views); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, v := range views {
+			got = append(got, v.Name)
+		}
+		slices.Sort(got)
+		slices.Sort(c.want)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("rows list %s: %v, want %v", c.args, got, c.want)
+		}
 	}
 }
 
