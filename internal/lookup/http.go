@@ -156,6 +156,11 @@ func (h *HTTP) refOf(a *egress.Answer) string {
 	case h.o.RefPointer != "":
 		ref, _ = h.ref.Find(a.Body)
 	}
+	return keepable(ref)
+}
+
+// keepable is a reference, or "" if it cannot be kept as it is.
+func keepable(ref string) string {
 	if len(ref) > MaxRefBytes || !utf8.ValidString(ref) || strings.ContainsFunc(ref, unicode.IsControl) {
 		return ""
 	}

@@ -1,0 +1,117 @@
+package lookup
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"regexp"
+	"time"
+
+	"github.com/landfall-dev/landfall/internal/outbox"
+)
+
+// The codes of kind lambda, all of undecided answers. A function may give a code of its own instead of CodeUnresolved.
+const (
+	// CodeInvoke: the function could not be invoked, or its answer did not come.
+	CodeInvoke = "landfall.lookup.lambda.invoke"
+	// CodeFunctionError: the function failed, or ran out of time.
+	CodeFunctionError = "landfall.lookup.lambda.function_error"
+	// CodeAnswerInvalid: the answer is not one JSON object in UTF-8, or lacks a known outcome.
+	CodeAnswerInvalid = "landfall.lookup.lambda.answer_invalid"
+	// CodeAnswerAmbiguous: an object in the answer has a name twice.
+	CodeAnswerAmbiguous = "landfall.lookup.lambda.answer_ambiguous"
+	// CodeUnresolved: the function says that it cannot tell, and no more.
+	CodeUnresolved = "landfall.lookup.lambda.unresolved"
+)
+
+// ErrFunction is what an [Invoker] wraps when the function itself failed.
+var ErrFunction = errors.New("the function failed")
+
+// Invoker invokes a function, waits for it, and returns what it answers. It does not repeat an invocation. Answers
+// are at most 6 MB, says Lambda (https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html).
+type Invoker interface {
+	Invoke(ctx context.Context, function string, event []byte) (answer []byte, err error)
+}
+
+// Lambda asks a function: the way to write a lookup in any language.
+type Lambda struct {
+	// Function is a name or an ARN.
+	Function string
+	Invoker  Invoker
+}
+
+// question is the event that the function gets.
+type question struct {
+	Destination    string `json:"destination"`
+	IdempotencyKey string `json:"idempotency_key"`
+	// RemoteRef is what the remote called the effect, if it got that far.
+	RemoteRef string `json:"remote_ref,omitempty"`
+	// MaybeSince is when the first attempt that may have arrived was claimed, CreatedAt when the row was put.
+	MaybeSince time.Time `json:"maybe_since,omitzero"`
+	CreatedAt  time.Time `json:"created_at,omitzero"`
+	CommandID  string    `json:"command_id,omitempty"`
+	Trace      string    `json:"traceparent,omitempty"`
+}
+
+// Look invokes the function once with a question and believes its answer,
+//
+//	{"outcome": "completed" | "failed" | "not_found" | "unresolved", "ref": TEXT, "code": CODE}
+//
+// of which all but the outcome is optional, and other members are ignored. A code is up to 100 letters, digits and
+// ._- in lower case; another is dropped.
+func (l *Lambda) Look(ctx context.Context, row outbox.Row) outbox.Answer {
+	q := question{
+		Destination: row.Destination, IdempotencyKey: row.Key, RemoteRef: row.RemoteRef,
+		MaybeSince: row.MaybeSince.UTC(), CreatedAt: row.CreatedAt.UTC(), CommandID: row.CommandID,
+	}
+	if traceparent.MatchString(row.Trace) {
+		q.Trace = row.Trace
+	}
+	event, err := json.Marshal(q)
+	if err != nil {
+		return outbox.Answer{Code: CodeInvoke}
+	}
+	body, err := l.Invoker.Invoke(ctx, l.Function, event)
+	switch {
+	case errors.Is(err, ErrFunction):
+		return outbox.Answer{Code: CodeFunctionError}
+	case err != nil:
+		return outbox.Answer{Code: CodeInvoke}
+	}
+	return understand(body)
+}
+
+var stableCode = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,99}$`)
+
+// understand reads the answer of a function.
+func understand(body []byte) outbox.Answer {
+	document, code := decode(body)
+	switch code {
+	case "":
+	case CodeBodyAmbiguous:
+		return outbox.Answer{Code: CodeAnswerAmbiguous}
+	default:
+		return outbox.Answer{Code: CodeAnswerInvalid}
+	}
+	object, _ := document.(map[string]any)
+	word, _ := object["outcome"].(string)
+	a := outbox.Answer{Kind: -1}
+	for _, kind := range []outbox.AnswerKind{outbox.TookEffect, outbox.HadNoEffect, outbox.NeverArrived, outbox.Undecided} {
+		if word == kind.String() {
+			a.Kind = kind
+		}
+	}
+	if a.Kind < 0 {
+		return outbox.Answer{Code: CodeAnswerInvalid}
+	}
+	if text, _ := object["code"].(string); stableCode.MatchString(text) {
+		a.Code = text
+	}
+	if text, _ := object["ref"].(string); a.Kind == outbox.TookEffect {
+		a.Ref = keepable(text)
+	}
+	if a.Kind == outbox.Undecided && a.Code == "" {
+		a.Code = CodeUnresolved
+	}
+	return a
+}

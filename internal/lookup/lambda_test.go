@@ -1,0 +1,154 @@
+package lookup_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/landfall-dev/landfall/internal/lookup"
+	"github.com/landfall-dev/landfall/internal/lookup/lookuptest"
+	"github.com/landfall-dev/landfall/internal/outbox"
+)
+
+// function is a Lambda function that does as it is told.
+type function func(ctx context.Context, event []byte) ([]byte, error)
+
+func (f function) Invoke(ctx context.Context, _ string, event []byte) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return f(ctx, event)
+}
+
+func TestLambdaPassesTheSuite(t *testing.T) {
+	t.Parallel()
+	answers := map[lookuptest.Behaviour]string{
+		lookuptest.Failed:   `{"outcome": "failed"}`,
+		lookuptest.NotFound: `{"outcome": "not_found"}`,
+		lookuptest.Open:     `{"outcome": "unresolved"}`,
+		lookuptest.Babbles:  `"completed"`,
+		lookuptest.Floods:   `{"outcome": "completed", "more": "` + strings.Repeat("x", 6<<20),
+	}
+	lookuptest.Run(t, "lambda", func(t *testing.T, b lookuptest.Behaviour) lookuptest.Remote {
+		var mu sync.Mutex
+		var asked []string
+		received := make(chan struct{}, 100)
+		f := func(ctx context.Context, event []byte) ([]byte, error) {
+			if b == lookuptest.Absent {
+				return nil, errors.New("no such function")
+			}
+			var q struct {
+				Key string `json:"idempotency_key"`
+			}
+			if err := json.Unmarshal(event, &q); err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			asked = append(asked, q.Key)
+			mu.Unlock()
+			received <- struct{}{}
+			switch b {
+			case lookuptest.Breaks:
+				return []byte(`{"errorMessage": "completed"}`), fmt.Errorf("invoke: %w", lookup.ErrFunction)
+			case lookuptest.Cuts:
+				return nil, errors.New("connection reset")
+			case lookuptest.Stalls:
+				<-ctx.Done()
+				return nil, ctx.Err()
+			case lookuptest.Completed:
+				return json.Marshal(map[string]string{"outcome": "completed", "ref": "ref of " + q.Key})
+			}
+			return []byte(answers[b]), nil
+		}
+		return lookuptest.Remote{
+			Lookup:   &lookup.Lambda{Function: "lookup-charges", Invoker: function(f)},
+			Received: received,
+			Asked:    func() []string { return asked },
+		}
+	})
+}
+
+func TestNoAnswerOfAFunctionIsBelievedBeyondItsWords(t *testing.T) {
+	t.Parallel()
+	invalid := outbox.Answer{Code: lookup.CodeAnswerInvalid}
+	for body, want := range map[string]outbox.Answer{
+		`{"outcome": "completed", "ref": "ch_1", "code": "x"}`: {Kind: outbox.TookEffect, Ref: "ch_1", Code: "x"},
+		`{"outcome": "completed", "ref": "a\nb"}`:              {Kind: outbox.TookEffect},
+		`{"outcome": "completed", "ref": 7, "code": {}}`:       {Kind: outbox.TookEffect},
+		`{"outcome": "failed", "code": "card_declined"}`:       {Kind: outbox.HadNoEffect, Code: "card_declined"},
+		`{"outcome": "failed", "code": "Alice: declined"}`:     {Kind: outbox.HadNoEffect},
+		`{"outcome": "failed", "ref": "ch_1"}`:                 {Kind: outbox.HadNoEffect},
+		`{"outcome": "not_found", "more": [1, {"a": null}]}`:   {Kind: outbox.NeverArrived},
+		`{"outcome": "unresolved", "code": "remote.busy"}`:     {Code: "remote.busy"},
+		`{"outcome": "unresolved"}`:                            {Code: lookup.CodeUnresolved},
+		`{"outcome": "failed", "outcome": "not_found"}`:        {Code: lookup.CodeAnswerAmbiguous},
+		`{"outcome": "Completed"}`:                             invalid,
+		`{"Outcome": "completed"}`:                             invalid,
+		`{"outcome": null}`:                                    invalid,
+		`{"outcome": ["completed"]}`:                           invalid,
+		`{"outcome": ""}`:                                      invalid,
+		`{}`:                                                   invalid,
+		`null`:                                                 invalid,
+		`[{"outcome": "completed"}]`:                           invalid,
+		`{"outcome": "completed"} {}`:                          invalid,
+		``:                                                     invalid,
+		"{\"outcome\": \"completed\", \"x\": \"\xff\"}":        invalid,
+		strings.Repeat("[", 1<<20):                             invalid,
+	} {
+		l := &lookup.Lambda{Invoker: function(func(context.Context, []byte) ([]byte, error) { return []byte(body), nil })}
+		if got := l.Look(t.Context(), row()); got != want {
+			t.Errorf("%.60s: %+v, want %+v", body, got, want)
+		}
+	}
+}
+
+func TestQuestionTellsTheFunctionNoMoreThanItNeeds(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.FixedZone("CET", 3600))
+	r := outbox.Row{
+		ID: outbox.ID{Destination: "charge", Key: "order-42"}, RemoteRef: "ch_1", MaybeSince: at, CreatedAt: at, CommandID: "c",
+		Trace: "alice", Payload: []byte("secret"), Headers: map[string]string{"a": "secret"}, Token: "secret", Origin: "secret",
+	}
+	var got map[string]any
+	l := &lookup.Lambda{Invoker: function(func(_ context.Context, event []byte) ([]byte, error) {
+		return nil, errors.Join(json.Unmarshal(event, &got), errors.New("enough"))
+	})}
+	if a := l.Look(t.Context(), r); a != (outbox.Answer{Code: lookup.CodeInvoke}) {
+		t.Errorf("answer %+v", a)
+	}
+	want := map[string]any{
+		"destination": "charge", "idempotency_key": "order-42", "remote_ref": "ch_1", "command_id": "c",
+		"maybe_since": "2026-03-01T11:00:00Z", "created_at": "2026-03-01T11:00:00Z",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("question (-want +got):\n%s", diff)
+	}
+}
+
+func FuzzFunctionAnswer(f *testing.F) {
+	for _, body := range []string{
+		`{"outcome": "completed", "ref": "ch_1", "code": "x"}`, `{"outcome": "failed", "outcome": "not_found"}`, `{"outcome": "unresolved"}`,
+		`{"\u006futcome": "not_found"}`, `[[[]]]`, `{"outcome": 1e400}`, "", "null", "\ufeff{}",
+	} {
+		f.Add([]byte(body))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		l := &lookup.Lambda{Invoker: function(func(context.Context, []byte) ([]byte, error) { return body, nil })}
+		a := l.Look(t.Context(), row())
+		var plain map[string]any
+		err := json.Unmarshal(body, &plain)
+		if a.Kind != outbox.Undecided && (err != nil || plain["outcome"] != a.Kind.String()) {
+			t.Errorf("%q: %s", body, a.Kind)
+		}
+		if a.Kind == outbox.Undecided && a.Code == "" {
+			t.Errorf("%q: undecided without a code", body)
+		}
+	})
+}
