@@ -10,7 +10,8 @@ import (
 	"github.com/landfall-dev/landfall/internal/localaws/wire"
 )
 
-// maxPage is how much a query or scan reads for one answer, before its filter.
+// maxPage is how much a query or scan reads for one answer, before its filter. The item that exceeds it is the last one:
+// full pages are known to consume 128.5 units, which is more than 1 MB.
 const maxPage = 1 << 20
 
 // pageInput are the parameters of Query and Scan.
@@ -234,14 +235,8 @@ func (db *DB) read(now time.Time, f faults.Fault, p *page, query bool) wire.Outc
 func (s source) collect(p *page, sp span) (answer pageAnswer, bytes int, fetched float64) {
 	items := []attr.Map{}
 	for e := range sp.entries(s.items) {
-		size := e.item.Size()
-		if answer.ScannedCount > 0 && bytes+size > maxPage {
-			answer.LastEvaluatedKey = s.lastKey(sp.last)
-			break
-		}
-		bytes += size
+		bytes += e.item.Size()
 		answer.ScannedCount++
-		sp.last = e.item
 		item := e.item
 		if s.fetches(p) {
 			item = s.table.items.get(string(s.table.key.position(item)))
@@ -254,8 +249,8 @@ func (s source) collect(p *page, sp span) (answer pageAnswer, bytes int, fetched
 			answer.Count++
 			items = append(items, item)
 		}
-		if p.in.Limit != nil && answer.ScannedCount == *p.in.Limit {
-			answer.LastEvaluatedKey = s.lastKey(sp.last)
+		if bytes > maxPage || p.in.Limit != nil && answer.ScannedCount == *p.in.Limit {
+			answer.LastEvaluatedKey = s.lastKey(e.item)
 			break
 		}
 	}

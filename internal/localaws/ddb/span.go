@@ -14,7 +14,6 @@ type span struct {
 	low, high string // an empty high is none
 	down      bool
 	hash      attr.Value // of a query
-	last      attr.Map
 }
 
 // after is the first position that begins with no such prefix, and is behind those that do; empty if there is none.

@@ -36,8 +36,6 @@ type (
 		StreamViewType string `json:",omitempty"`
 	}
 
-	tag struct{ Key, Value string }
-
 	tableSpec struct {
 		TableName                 *string
 		AttributeDefinitions      []attributeDefinition
@@ -49,7 +47,6 @@ type (
 		StreamSpecification       *streamSpec
 		DeletionProtectionEnabled bool
 		TableClass                string
-		Tags                      []tag
 	}
 )
 

@@ -21,7 +21,7 @@ type transactGetAnswer struct {
 }
 
 type itemAnswer struct {
-	Item attr.Map `json:",omitzero"`
+	Item attr.Map `json:",omitempty"`
 }
 
 func (db *DB) transactGetItems(in *transactGetInput) (operation, error) {

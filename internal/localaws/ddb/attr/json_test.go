@@ -96,6 +96,14 @@ func TestSizesAreNotOtherThanPublished(t *testing.T) {
 			t.Errorf("Size(%v) = %d, want %d", c.v, got, c.size)
 		}
 	}
+	for text, size := range map[string]int{ // measured on the service
+		"0042": 2, "1010": 3, "0.0000001": 2, "1E125": 2, "1E-100": 2, "1.5": 3, "1.234": 4, "3.14159": 5, "100.5": 4, "0.15": 2, "-0.15": 3, "-42": 3, "-1E125": 3, "-0": 1,
+		"1234567890123456789": 11, "12345678901234567890123456789012345678": 20,
+	} {
+		if n, err := ParseNumber(text); err != nil || Size(n) != size {
+			t.Errorf("Size(%s) = %d, %v; want %d", text, Size(n), err, size)
+		}
+	}
 	if got := (Map{"pk": String("abc"), "n": NumberOf(7)}).Size(); got != 2+3+1+2 {
 		t.Errorf("size of an item = %d", got)
 	}

@@ -175,8 +175,10 @@ func (n Number) scaled(scale int) *big.Int {
 	return i
 }
 
+// size is as measured on the service: a byte for two digits before the point, for two behind it, and one more.
 func (n Number) size() int {
-	size := 1 + (len(n.digits)+1)/2
+	whole := min(max(n.exp, 0), len(n.digits))
+	size := 1 + (whole+1)/2 + (len(n.digits)-whole+1)/2
 	if n.neg {
 		size++
 	}

@@ -144,8 +144,8 @@ func (s Set) Minus(t Set) (rest Set, ok bool) {
 	return NewSet(s.Of, slices.DeleteFunc(slices.Clone(s.Members), t.Has))
 }
 
-// Size is the number of bytes that a value counts for, by the published rules: UTF-8 length; a number a byte for two
-// significant digits and one more (and one for a minus); a list or map 3 bytes and one for each entry.
+// Size is the number of bytes that a value counts for: UTF-8 length; a number a byte for two significant digits and one
+// more (and one for a minus); a list or map 3 bytes and one for each entry.
 // See https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
 func Size(v Value) int {
 	switch v := v.(type) {

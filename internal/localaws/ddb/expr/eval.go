@@ -3,7 +3,7 @@ package expr
 import (
 	"slices"
 	"strings"
-	"unicode/utf8"
+	"unicode/utf16"
 
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
 )
@@ -100,11 +100,11 @@ func (n *node) eval(item attr.Map) attr.Value {
 	return n.path.Lookup(item)
 }
 
-// sizeOf is what size() counts: characters, bytes, or elements.
+// sizeOf is what size() counts: UTF-16 code units, bytes, or elements.
 func sizeOf(v attr.Value) attr.Value {
 	switch v := v.(type) {
 	case attr.String:
-		return attr.NumberOf(utf8.RuneCountInString(string(v)))
+		return attr.NumberOf(len(utf16.Encode([]rune(string(v)))))
 	case attr.Binary:
 		return attr.NumberOf(len(v))
 	case attr.List:

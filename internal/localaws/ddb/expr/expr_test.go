@@ -20,7 +20,7 @@ func item(t *testing.T, text string) attr.Map {
 
 const thing = `{"a":{"S":"hello"},"n":{"N":"5"},"m":{"N":"5.0"},"t":{"BOOL":true},"z":{"NULL":true},"b":{"B":"AAEC"},
 	"l":{"L":[{"N":"1"},{"S":"two"},{"M":{"x":{"S":"deep"}}}]},"d":{"M":{"x":{"S":"in"},"y":{"M":{"w":{"N":"7"}}}}},
-	"ss":{"SS":["p","q"]},"ns":{"NS":["1","2"]},"blank":{"S":""}}`
+	"ss":{"SS":["p","q"]},"ns":{"NS":["1","2"]},"blank":{"S":""},"u":{"S":"é😀"}}`
 
 const literals = `{":hello":{"S":"hello"},":he":{"S":"he"},":ell":{"S":"ell"},":five":{"N":"5.00"},":four":{"N":"4"},":six":{"N":"6"},":t":{"BOOL":true},
 	":two":{"S":"two"},":p":{"S":"p"},":one":{"N":"1"},":S":{"S":"S"},":M":{"S":"M"},":b":{"B":"AAE="},":z":{"NULL":true},":list":{"L":[]},":map":{"M":{}},
@@ -47,7 +47,7 @@ func TestConditionHoldsExactlyWhenTheServiceSaysSo(t *testing.T) {
 		"begins_with(n, :he)": false, "begins_with(nope, :he)": false, "begins_with(a, :empty)": true, "contains(a, :ell)": true, "contains(ss, :p)": true,
 		"contains(ns, :one)": true, "contains(ns, :three)": false, "contains(l, :two)": true, "contains(l, :p)": false, "contains(n, :five)": false, "contains(ss, :ss)": false,
 		"size(a) = :five": true, "size(l) = :three": true, "size(ss) > :one": true, "size(d) > :one": true, "size(n) = :one": false, "size(nope) < :six": false,
-		"size(b) = :three": true, "size(:hello) = :five": true, "size(blank) < :one": true,
+		"size(b) = :three": true, "size(:hello) = :five": true, "size(blank) < :one": true, "size(u) = :three": true,
 		"NOT a = :hello": false, "NOT a = :he AND n = m": true, "NOT (a = :he AND n = m)": true, "a = :he OR a = :hello AND n = m": true,
 		"(a = :he OR a = :hello) AND n = :six": false, "a = :he AND n = :six OR n = m": true, "NOT NOT a = :hello": true, "(a) = (:hello)": true,
 		"NOT a = :he OR n = :six": true, "(a = :hello)": true, "(a = :hello) AND (n = m)": true, "((a = :he) OR (n = m))": true, "l[1] = :two": true, "d.x <> a": true,
