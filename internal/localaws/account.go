@@ -38,7 +38,6 @@ type Options struct {
 	KeepEntries     int         // Ledger entries to keep, the sums apart. Defaults to all.
 	PartitionLimits bool        // Throttle what exceeds 1,000 write or 3,000 read units a second of one partition key.
 	InFlight        int         // Messages of a queue that can be in flight. Defaults to sqs.MaxInFlight.
-	Cooldowns       bool        // Refuse for a minute to make a queue anew that was deleted, or to purge one again.
 }
 
 // Account is an AWS account with one region, empty at first. It is safe for concurrent use.
@@ -71,7 +70,7 @@ func New(o Options) *Account {
 		o.KeepEntries = -1
 	}
 	db := ddb.New(ddb.Options{PartitionLimits: o.PartitionLimits})
-	queues := sqs.New(sqs.Options{Region: Region, InFlight: o.InFlight, Cooldowns: o.Cooldowns})
+	queues := sqs.New(sqs.Options{Region: Region, InFlight: o.InFlight})
 	return &Account{
 		plan:     o.Faults,
 		ledger:   ledger.New(o.KeepEntries),
@@ -183,8 +182,8 @@ func (a *Account) decode(req *wire.Request, entry *ledger.Entry) (wire.Operation
 		return nil, wire.Protocol("UnknownOperationException", "the service %s is not part of the local AWS", req.Target)
 	}
 	entry.Service = service.Name()
-	if hosted, ok := service.(wire.Hosted); ok {
-		service = hosted.At(req.Host)
+	if bound, ok := service.(wire.Bound); ok {
+		service = bound.Bind(req)
 	}
 	return service.Decode(req.Operation, req.Body)
 }

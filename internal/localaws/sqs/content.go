@@ -23,7 +23,7 @@ const maxAttributes = 10
 type content struct {
 	body       string
 	attributes map[string]attribute
-	trace      *attribute // the system attribute AWSTraceHeader
+	trace      string // the system attribute AWSTraceHeader
 	group      string
 	dedup      string
 }

@@ -67,7 +67,7 @@ func (s *Service) create(name string, attributes, tags map[string]string, now ti
 		}
 		return nil
 	}
-	if at, ok := s.deleted[name]; ok && s.options.Cooldowns && now.Sub(at) < cooldown {
+	if at, ok := s.deleted[name]; ok && now.Sub(at) < cooldown {
 		return failure("QueueDeletedRecently", "You must wait 60 seconds after deleting a queue before you can create another with the same name.")
 	}
 	set, err := defaults(strings.HasSuffix(name, ".fifo")).with(attributes, s.byARN)
@@ -281,7 +281,7 @@ func (e endpoint) purgeQueue(body []byte) (operation, error) {
 		return operation{}, err
 	}
 	return e.asking(url, func(q *queue, now time.Time) (any, error) {
-		if e.options.Cooldowns && !q.purged.IsZero() && now.Sub(q.purged) < cooldown {
+		if !q.purged.IsZero() && now.Sub(q.purged) < cooldown {
 			return nil, failure("PurgeQueueInProgress", "Only one PurgeQueue operation on %s is allowed every 60 seconds.", q.name)
 		}
 		q.clear()

@@ -222,11 +222,11 @@ func (in *receiving) deliver(q *queue, m *message) received {
 	return r
 }
 
-// wanted is whether an attribute's name is among those asked for: All, names, and the beginnings of names.
+// wanted is whether an attribute's name is among those asked for: all, names, and the beginnings of names.
 func wanted(asked []string, name string) bool {
 	return slices.ContainsFunc(asked, func(a string) bool {
 		prefix, wild := strings.CutSuffix(a, ".*")
-		return a == "All" || a == name || wild && strings.HasPrefix(name, prefix)
+		return a == "All" || a == "*" || a == name || wild && strings.HasPrefix(name, prefix)
 	})
 }
 
@@ -237,13 +237,11 @@ func (m *message) system() map[string]string {
 		"ApproximateReceiveCount":          strconv.Itoa(m.receives),
 		"SenderId":                         account,
 		"SentTimestamp":                    strconv.FormatInt(m.sent.UnixMilli(), 10),
+		"AWSTraceHeader":                   m.trace,
 		"DeadLetterQueueSourceArn":         m.source,
 		"MessageDeduplicationId":           m.dedup,
 		"MessageGroupId":                   m.group,
 		"SequenceNumber":                   m.sequence,
-	}
-	if m.trace != nil {
-		all["AWSTraceHeader"] = m.trace.value()
 	}
 	for name, value := range all {
 		if value == "" {

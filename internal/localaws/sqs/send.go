@@ -44,7 +44,7 @@ func (e endpoint) sendMessage(body []byte) (operation, error) {
 		return operation{}, err
 	}
 	return e.onQueue(in.QueueUrl, func(q *queue, now time.Time, _ faults.Fault) wire.Outcome {
-		answer, err := e.send(q, in.sendEntry, now)
+		answer, err := e.send(q, in.sendEntry, e.trace, now)
 		return wire.Outcome{Answer: answer, Err: err, Billed: billed(in.content().size())}
 	})
 }
@@ -67,7 +67,7 @@ func (e endpoint) sendMessageBatch(body []byte) (operation, error) {
 		if err := q.checkSendBatch(in.Entries, size, idsOf(in.Entries, id)); err != nil {
 			return wire.Outcome{Err: err}
 		}
-		out := runBatch(in.Entries, id, f, func(s sendEntry) (any, error) { return e.send(q, s, now) })
+		out := runBatch(in.Entries, id, f, func(s sendEntry) (any, error) { return e.send(q, s, e.trace, now) })
 		out.Billed = billed(size)
 		return out
 	})
@@ -102,7 +102,7 @@ func (s sendEntry) content() *content {
 		c.body = *s.MessageBody
 	}
 	if trace, ok := s.MessageSystemAttributes["AWSTraceHeader"]; ok {
-		c.trace = &trace
+		c.trace = trace.value()
 	}
 	if s.MessageGroupId != nil {
 		c.group = *s.MessageGroupId
@@ -154,8 +154,9 @@ func (s sendEntry) checkKind(q *queue) error {
 	return nil
 }
 
-// send puts a message into a queue, unless a FIFO queue has it already.
-func (s *Service) send(q *queue, entry sendEntry, now time.Time) (any, error) {
+// send puts a message into a queue, unless a FIFO queue has it already. A message without a trace gets that of the
+// request.
+func (s *Service) send(q *queue, entry sendEntry, trace string, now time.Time) (any, error) {
 	c := entry.content()
 	if err := entry.check(q, c); err != nil {
 		return nil, err
@@ -164,6 +165,9 @@ func (s *Service) send(q *queue, entry sendEntry, now time.Time) (any, error) {
 		MD5OfMessageSystemAttributes: sumOf(entry.MessageSystemAttributes)}
 	if entry.Id != nil {
 		result.Id = *entry.Id
+	}
+	if c.trace == "" {
+		c.trace = trace
 	}
 	key := ""
 	if q.fifo {
@@ -217,7 +221,7 @@ func (s *Service) number() uint64 {
 // take adds a message that has its number.
 func (q *queue) take(m *message, shows, now time.Time) {
 	if q.fifo {
-		m.sequence = fmt.Sprintf("1885%016d", m.number)
+		m.sequence = fmt.Sprintf("188%017d", 49_496_460_467_696_128+m.number<<8)
 	}
 	q.add(m, shows, now)
 }

@@ -23,12 +23,11 @@ const MaxInFlight = 120_000
 
 // Options are the settings of a Service.
 type Options struct {
-	Region    string
-	InFlight  int  // messages of a queue that can be in flight. Defaults to MaxInFlight.
-	Cooldowns bool // refuse for a minute to make a queue anew that was deleted, or to purge one again, as AWS does
+	Region   string
+	InFlight int // messages of a queue that can be in flight. Defaults to MaxInFlight.
 }
 
-// Service is SQS in one account and region. It implements wire.Service and wire.Hosted.
+// Service is SQS in one account and region. It implements wire.Service and wire.Bound.
 type Service struct {
 	options Options
 	queues  map[string]*queue
@@ -54,16 +53,17 @@ func (s *Service) Target() string { return "AmazonSQS" }
 
 // Decode reads and checks a request as far as that is possible without looking at queues.
 func (s *Service) Decode(name string, body []byte) (wire.Operation, error) {
-	return s.At("sqs."+s.options.Region+".amazonaws.com").Decode(name, body)
+	return endpoint{Service: s, host: "sqs." + s.options.Region + ".amazonaws.com"}.Decode(name, body)
 }
 
-// At is the service as it is reached at a host: queues' URLs are there.
-func (s *Service) At(host string) wire.Service { return endpoint{s, host} }
+// Bind is the service as a request reaches it: queues' URLs are at its host, messages carry its trace.
+func (s *Service) Bind(r *wire.Request) wire.Service { return endpoint{s, r.Host, r.Trace} }
 
-// endpoint is a Service at a host.
+// endpoint is a Service as a request reaches it.
 type endpoint struct {
 	*Service
-	host string
+	host  string
+	trace string
 }
 
 func (e endpoint) url(name string) string { return "http://" + e.host + "/" + account + "/" + name }

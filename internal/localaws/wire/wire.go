@@ -27,10 +27,10 @@ type Service interface {
 	Decode(operation string, body []byte) (Operation, error)
 }
 
-// Hosted is a Service whose answers depend on the host that was asked.
-type Hosted interface {
+// Bound is a Service whose answers depend on more of a request than its operation.
+type Bound interface {
 	Service
-	At(host string) Service
+	Bind(*Request) Service // reads nothing but the headers
 }
 
 // Operation is a request that was read.
@@ -77,6 +77,7 @@ func Protocol(typ, format string, args ...any) *Error {
 type Request struct {
 	Target    string // of the service
 	Host      string
+	Trace     string // X-Amzn-Trace-Id
 	Operation string
 	Caller    string
 	Body      []byte
@@ -103,7 +104,7 @@ func Read(r *http.Request) (*Request, error) {
 		return nil, &Error{Namespace: "com.amazon.coral.service", Type: "RequestEntityTooLargeException",
 			Message: fmt.Sprintf("a request has at most %d bytes", maxBody), Status: http.StatusRequestEntityTooLarge}
 	}
-	return &Request{target, r.Host, operation, caller(r.Header), body}, nil
+	return &Request{target, r.Host, r.Header.Get("X-Amzn-Trace-Id"), operation, caller(r.Header), body}, nil
 }
 
 // caller is who sends a request: a header of its own, or the application id in the SDK's user agent.
