@@ -228,6 +228,28 @@ func TestWhatIsFilledInNeverLeadsElsewhere(t *testing.T) {
 	}
 }
 
+func TestNothingIsBelievedThatWasNotAskedInFull(t *testing.T) {
+	t.Parallel()
+	remote := egresstest.Serve(t, func(c *egresstest.Conn) { // it answers what it cannot have read
+		c.Say(answer(404, ""))
+		c.Hold()
+	})
+	long := map[string]string{"X-Long": strings.Repeat("x", 32<<20)}
+	a := newHTTP(t, lookup.HTTPOptions{URL: remote.URL + "/{idempotency_key}", Headers: long}).Look(t.Context(), row())
+	if a != (outbox.Answer{Code: lookup.CodeEarlyAnswer}) {
+		t.Errorf("an early answer: %+v", a)
+	}
+	astray := row()
+	astray.Key = ".."
+	a = newHTTP(t, lookup.HTTPOptions{URL: remote.URL + "/{idempotency_key}"}).Look(t.Context(), astray)
+	if a != (outbox.Answer{Code: lookup.CodePathUnsafe}) {
+		t.Errorf("a key that leads elsewhere: %+v", a)
+	}
+	if remote.Close(t); remote.Connections() != 1 {
+		t.Errorf("%d connections, want 1", remote.Connections())
+	}
+}
+
 func TestRequest(t *testing.T) {
 	t.Parallel()
 	const trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"

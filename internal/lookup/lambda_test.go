@@ -109,6 +109,18 @@ func TestNoAnswerOfAFunctionIsBelievedBeyondItsWords(t *testing.T) {
 	}
 }
 
+func TestFailureOfTheFunctionIsNotTakenForOneOfTheWay(t *testing.T) {
+	t.Parallel()
+	for want, err := range map[string]error{
+		lookup.CodeFunctionError: fmt.Errorf("invoke: %w", lookup.ErrFunction), lookup.CodeInvoke: errors.New("throttled"),
+	} {
+		l := &lookup.Lambda{Invoker: function(func(context.Context, []byte) ([]byte, error) { return []byte(`{"outcome": "not_found"}`), err })}
+		if a := l.Look(t.Context(), row()); a != (outbox.Answer{Code: want}) {
+			t.Errorf("%v: %+v", err, a)
+		}
+	}
+}
+
 func TestQuestionTellsTheFunctionNoMoreThanItNeeds(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.FixedZone("CET", 3600))

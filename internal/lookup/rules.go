@@ -70,11 +70,11 @@ func judge(rules []rule, a *egress.Answer) outbox.Answer {
 			if code != "" {
 				return outbox.Answer{Code: code}
 			}
-			value, found, valid := find(document, r.pointer)
+			value, valid := find(document, r.pointer)
 			if !valid {
 				return outbox.Answer{Code: CodeValueInvalid}
 			}
-			if !found || value != r.Equals {
+			if value != r.Equals {
 				continue
 			}
 		}
@@ -86,39 +86,39 @@ func judge(rules []rule, a *egress.Answer) outbox.Answer {
 	return outbox.Answer{Code: statusCode(a.Status)}
 }
 
-// find follows a pointer to text, a number, true or false. What is null counts as not there. Anything else that the
+// find follows a pointer to text, a number, true or false; it is "" if nothing or null is there. Anything else that the
 // pointer does not fit makes the document invalid: it is not of the kind that the rule was written for.
-func find(value any, pointer egress.Pointer) (text string, found, valid bool) {
+func find(value any, pointer egress.Pointer) (text string, valid bool) {
 	for _, name := range pointer {
 		switch v := value.(type) {
 		case nil:
-			return "", false, true
+			return "", true
 		case map[string]any:
 			value = v[name]
 		case []any:
 			i, err := strconv.Atoi(name)
 			if err != nil || i < 0 || strconv.Itoa(i) != name {
-				return "", false, false
+				return "", false
 			}
 			if i >= len(v) {
-				return "", false, true
+				return "", true
 			}
 			value = v[i]
 		default:
-			return "", false, false
+			return "", false
 		}
 	}
 	switch v := value.(type) {
 	case nil:
-		return "", false, true
+		return "", true
 	case string:
-		return v, true, true
+		return v, true
 	case json.Number:
-		return v.String(), true, true
+		return v.String(), true
 	case bool:
-		return strconv.FormatBool(v), true, true
+		return strconv.FormatBool(v), true
 	}
-	return "", true, false
+	return "", false
 }
 
 // decode reads a body, or says by its code why it cannot be relied on. Two values under one name would be one for this
