@@ -180,6 +180,10 @@ var brokenRows = []struct {
 		i["notes"] = s("")
 		i["notes"] = s(strings.Repeat("x", maxItem-outboxdb.ItemSize(i)))
 	}},
+	{name: "huge reference", change: func(i item, _ time.Time) {
+		i[schema.RemoteRef] = s("")
+		i[schema.RemoteRef] = s(strings.Repeat("x", maxItem-outboxdb.ItemSize(i)))
+	}},
 	{name: "huge token", maybe: true, change: func(i item, at time.Time) {
 		claim(i, at)
 		i[schema.Token] = s("")

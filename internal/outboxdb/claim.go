@@ -38,7 +38,7 @@ func (s *Store) Claim(ctx context.Context, c outbox.Claim) (outbox.Row, error) {
 		return granted(c, item)
 	}
 	if invalid(err) {
-		return s.unclaimable(ctx, c)
+		return s.unclaimable(ctx, c, err)
 	}
 	return outbox.Row{}, fmt.Errorf("claim %s: %w", c.ID, err)
 }
@@ -93,13 +93,13 @@ func (s *Store) grantedBefore(ctx context.Context, c outbox.Claim) (outbox.Row, 
 	return granted(c, item)
 }
 
-// unclaimable refuses a claim that the service would never make, with the row as it is and the reason: a
-// row that cannot be claimed must be ended without.
-func (s *Store) unclaimable(ctx context.Context, c outbox.Claim) (outbox.Row, error) {
+// unclaimable answers a claim that the service would never make. If the row cannot be read, it is refused,
+// with the row, so that it is ended without. Otherwise the trouble is not the row's, and it stays.
+func (s *Store) unclaimable(ctx context.Context, c outbox.Claim, cause error) (outbox.Row, error) {
 	row, err := s.grantedBefore(ctx, c)
 	var refused *outbox.RefusedError
-	if errors.As(err, &refused) && refused.Row.Status != "" && refused.Row.Unreadable == nil {
-		refused.Row.Unreadable = errors.New("the row cannot be claimed: DynamoDB refuses the write")
+	if errors.As(err, &refused) && refused.Row.Unreadable == nil {
+		return outbox.Row{}, fmt.Errorf("claim %s: %w", c.ID, cause)
 	}
 	return row, err
 }

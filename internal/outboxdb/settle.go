@@ -194,7 +194,9 @@ func (s *Store) settleInPlace(ctx context.Context, st outbox.Settlement, cause e
 		return s.settled(ctx, st, item)
 	}
 	const maxText = 256
-	for _, t := range []*string{&row.ContentType, &row.Origin, &row.CommandID, &row.Trace} {
+	for _, t := range []*string{
+		&row.ContentType, &row.Origin, &row.CommandID, &row.Trace, &row.Code, &row.RemoteRef, &row.ResolvedBy, &row.Reason,
+	} {
 		*t = clip(*t, maxText)
 	}
 	kept := withoutPayload(row)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/smithy-go"
 
 	"github.com/landfall-dev/landfall/internal/localaws"
 	"github.com/landfall-dev/landfall/internal/localaws/faults"
@@ -153,6 +155,31 @@ func TestWaitsAreThoseOfTheClient(t *testing.T) {
 	first, same, other := waited(1), waited(1), waited(2)
 	if first == 0 || first != same || first == other {
 		t.Errorf("waited %v and %v with one seed, %v with another", first, same, other)
+	}
+}
+
+// invalidUpdates is a DynamoDB to which no update makes sense: a mistake of ours, not of a row.
+type invalidUpdates struct{ *dynamodb.Client }
+
+func (invalidUpdates) UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	return nil, &smithy.GenericAPIError{Code: "ValidationException", Message: "no such operand"}
+}
+
+// TestAMistakeOfOursEndsNoRow: a good row is not called broken because a write of ours is.
+func TestAMistakeOfOursEndsNoRow(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	row := pending("k", []byte("{}"))
+	b.insert(row, false)
+	before := b.item(row.PK())
+	d := outbox.Dispatcher{Store: outboxdb.New(invalidUpdates{b.client}, table), Destinations: []outbox.Destination{
+		{Name: "charge", Sender: &counting{sent: map[outbox.ID]int{}}},
+	}}
+	if report, err := d.RunOnce(t.Context()); err == nil || !report.Empty() {
+		t.Errorf("%+v, %v; want the error and nothing else", report, err)
+	}
+	if after := b.item(row.PK()); !reflect.DeepEqual(before, after) {
+		t.Errorf("the row changed: %v", after)
 	}
 }
 
