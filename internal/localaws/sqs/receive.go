@@ -50,14 +50,13 @@ func (e endpoint) receiveMessage(body []byte) (operation, error) {
 	if err := in.check(); err != nil {
 		return operation{}, err
 	}
-	op, err := e.onQueue(in.QueueUrl, func(q *queue, now time.Time, f faults.Fault) wire.Outcome {
+	return e.onQueue(in.QueueUrl, func(q *queue, now time.Time, f faults.Fault) wire.Outcome {
 		wait := q.seconds("ReceiveMessageWaitTimeSeconds")
 		if in.WaitTimeSeconds != nil {
 			wait = time.Duration(*in.WaitTimeSeconds) * time.Second
 		}
-		return e.poll(q, in, now, now.Add(wait), f)
+		return e.poll(q, in, now, now.Add(wait), wait > 0, f)
 	})
-	return op, err
 }
 
 func (in *receiving) check() error {
@@ -81,15 +80,15 @@ func (in *receiving) check() error {
 	return nil
 }
 
-// poll receives what there is, or waits for it until the deadline.
-func (s *Service) poll(q *queue, in *receiving, now, deadline time.Time, f faults.Fault) wire.Outcome {
+// poll receives what there is, or waits for it until the deadline. A long one is not told that too much is in flight:
+// the queue looks empty.
+func (s *Service) poll(q *queue, in *receiving, now, deadline time.Time, long bool, f faults.Fault) wire.Outcome {
 	if s.queues[q.name] != q { // deleted while waiting
 		return wire.Outcome{Err: noQueue()}
 	}
 	q.advance(now)
 	room := s.options.InFlight - q.inFlight
-	waits := deadline.After(now)
-	if room <= 0 && !q.fifo && !waits { // whoever waits is not told: it looks like an empty queue
+	if room <= 0 && !q.fifo && !long {
 		return wire.Outcome{Err: failure("OverLimit", "Too many messages in flight: the queue has reached its limit of %d.", s.options.InFlight)}
 	}
 	n := 1
@@ -97,10 +96,10 @@ func (s *Service) poll(q *queue, in *receiving, now, deadline time.Time, f fault
 		n = *in.MaxNumberOfMessages
 	}
 	got := s.receive(q, in, min(n, max(room, 0)), now, f)
-	if len(got) == 0 && waits {
+	if len(got) == 0 && deadline.After(now) {
 		look := func(now time.Time) wire.Outcome {
 			s.runMoves(now)
-			out := s.poll(q, in, now, deadline, f)
+			out := s.poll(q, in, now, deadline, long, f)
 			out.Billed = max(out.Billed, 1)
 			return out
 		}

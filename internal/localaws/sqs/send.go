@@ -3,8 +3,11 @@ package sqs
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/landfall-dev/landfall/internal/localaws/faults"
@@ -122,8 +125,8 @@ func (s sendEntry) check(q *queue, c *content) error {
 		}
 		return invalid("%s Reason: Message must be shorter than %d bytes.", reason, limit)
 	}
-	for name, a := range s.MessageSystemAttributes {
-		if name != "AWSTraceHeader" || a.DataType != "String" || a.value() == "" {
+	for _, name := range slices.Sorted(maps.Keys(s.MessageSystemAttributes)) {
+		if a := s.MessageSystemAttributes[name]; name != "AWSTraceHeader" || a.DataType != "String" || a.value() == "" {
 			return invalid("Message system attribute '%s' is invalid: there is only AWSTraceHeader, a non-empty String.", name)
 		}
 	}
@@ -136,10 +139,8 @@ func (s sendEntry) check(q *queue, c *content) error {
 // checkKind is what only FIFO queues take, or only standard ones.
 func (s sendEntry) checkKind(q *queue) error {
 	const misplaced = "The request include parameter that is not valid for this queue type."
-	for name, id := range map[string]*string{"MessageGroupId": s.MessageGroupId, "MessageDeduplicationId": s.MessageDeduplicationId} {
-		if id != nil && !token.MatchString(*id) {
-			return invalidValue(name, *id, name+" can only include alphanumeric and punctuation characters. 1 to 128 in length.")
-		}
+	if err := errors.Join(checkToken("MessageGroupId", s.MessageGroupId), checkToken("MessageDeduplicationId", s.MessageDeduplicationId)); err != nil {
+		return err
 	}
 	switch {
 	case q.fifo && s.MessageGroupId == nil:
@@ -150,6 +151,13 @@ func (s sendEntry) checkKind(q *queue) error {
 		return invalidValue("DelaySeconds", *s.DelaySeconds, misplaced)
 	case !q.fifo && s.MessageDeduplicationId != nil:
 		return invalidValue("MessageDeduplicationId", *s.MessageDeduplicationId, misplaced)
+	}
+	return nil
+}
+
+func checkToken(parameter string, id *string) error {
+	if id != nil && !token.MatchString(*id) {
+		return invalidValue(parameter, *id, parameter+" can only include alphanumeric and punctuation characters. 1 to 128 in length.")
 	}
 	return nil
 }

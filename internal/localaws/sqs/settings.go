@@ -69,8 +69,8 @@ func known(name string) bool {
 	return number || enumerated[name] != nil || slices.Contains(documents, name) || slices.Contains(computed, name)
 }
 
-// normal is an attribute's value as it is kept, or the error of one that cannot be set. Where the value refers to
-// another queue, that is not looked at.
+// normal is an attribute's value as it is kept, empty if it is not, or the error of one that cannot be set. Where the
+// value refers to another queue, that is not looked at.
 func (set *settings) normal(name, value string) (string, error) {
 	limit, number := numeric[name]
 	switch {
@@ -84,6 +84,9 @@ func (set *settings) normal(name, value string) (string, error) {
 		n, err := strconv.Atoi(value)
 		if err != nil || n < limit.low || n > limit.high {
 			return "", failure("InvalidAttributeValue", "Invalid value for the parameter %s.", name)
+		}
+		if name == "KmsDataKeyReusePeriodSeconds" && n == limit.normal {
+			return "", nil
 		}
 		return strconv.Itoa(n), nil
 	case enumerated[name] != nil:
@@ -115,7 +118,7 @@ func (set settings) with(changes map[string]string, exists func(arn string) *que
 			return set, err
 		}
 		set.values[name] = value
-		if value == "" || name == "KmsDataKeyReusePeriodSeconds" && value == "300" {
+		if value == "" {
 			delete(set.values, name)
 		}
 	}
