@@ -127,27 +127,16 @@ type consumed struct {
 
 type units struct {
 	CapacityUnits      float64
-	ReadCapacityUnits  *float64 `json:",omitempty"`
-	WriteCapacityUnits *float64 `json:",omitempty"`
+	ReadCapacityUnits  float64 `json:",omitempty"`
+	WriteCapacityUnits float64 `json:",omitempty"`
 }
 
 func (u *units) add(c ledger.Cost, split bool) {
 	u.CapacityUnits += c.Read + c.Write
 	if split {
-		u.ReadCapacityUnits = plus(u.ReadCapacityUnits, c.Read)
-		u.WriteCapacityUnits = plus(u.WriteCapacityUnits, c.Write)
+		u.ReadCapacityUnits += c.Read
+		u.WriteCapacityUnits += c.Write
 	}
-}
-
-// plus counts only what there is some of: an answer has no zero of the other kind.
-func plus(sum *float64, n float64) *float64 {
-	if n == 0 {
-		return sum
-	}
-	if sum != nil {
-		n += *sum
-	}
-	return &n
 }
 
 // consumption is what an answer says of costs, by table in the order of their first cost: nothing unless asked for.

@@ -146,7 +146,7 @@ func (db *DB) source(p *page, now time.Time, f faults.Fault) (source, error) {
 	if ix == nil {
 		return source{}, validation("The table does not have the specified index: %s", *p.in.IndexName)
 	}
-	s := source{t, ix, ix.key, &ix.entries}
+	s := source{t, ix, ix.key, &ix.items}
 	if ix.local {
 		return s, nil
 	}

@@ -54,8 +54,8 @@ func compare(t *testing.T, s *store, model map[string]attr.Map, from string) {
 	for e := range s.descend(from) {
 		down = append(down, e.key)
 	}
-	if !slices.Equal(up, above) || !slices.Equal(down, below) || s.size != len(model) {
-		t.Fatalf("from %s: %d up, want %d; %d down, want %d; size %d, want %d", from, len(up), len(above), len(down), len(below), s.size, len(model))
+	if !slices.Equal(up, above) || !slices.Equal(down, below) || len(s.entries) != len(model) {
+		t.Fatalf("from %s: %d up, want %d; %d down, want %d; size %d, want %d", from, len(up), len(above), len(down), len(below), len(s.entries), len(model))
 	}
 	past.set(from, nil)
 	if model[from] != nil && s.get(from) == nil {

@@ -33,7 +33,7 @@ type index struct {
 	key     keySchema
 	base    keySchema       // the table's
 	keep    map[string]bool // attributes that entries have; nil for all
-	entries store
+	items   store
 	bytes   int
 	history []indexChange // latest last, for stale reads
 }
@@ -111,11 +111,11 @@ func (ix *index) put(old, entry attr.Map, now time.Time) {
 	}
 	if old != nil && from != to {
 		ix.history = append(ix.history, indexChange{now, from, old})
-		ix.entries.set(from, nil)
+		ix.items.set(from, nil)
 	}
 	if entry != nil {
-		ix.history = append(ix.history, indexChange{now, to, ix.entries.get(to)})
-		ix.entries.set(to, entry)
+		ix.history = append(ix.history, indexChange{now, to, ix.items.get(to)})
+		ix.items.set(to, entry)
 	}
 	past := 0
 	for past < len(ix.history) && now.Sub(ix.history[past].at) > faults.MaxStale {
@@ -126,7 +126,7 @@ func (ix *index) put(old, entry attr.Map, now time.Time) {
 
 // asOf is the index as it was at a time.
 func (ix *index) asOf(t time.Time) *store {
-	past := ix.entries.clone()
+	past := ix.items.clone()
 	for i := len(ix.history) - 1; i >= 0 && ix.history[i].at.After(t); i-- {
 		past.set(ix.history[i].key, ix.history[i].old)
 	}

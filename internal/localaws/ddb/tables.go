@@ -65,7 +65,7 @@ func (t *table) describe(status string) fields {
 		"TableName": t.name, "TableArn": t.arn(), "TableId": t.id, "TableStatus": status, "CreationDateTime": seconds(t.created),
 		"AttributeDefinitions": t.spec.AttributeDefinitions, "KeySchema": t.spec.KeySchema,
 		"ProvisionedThroughput": t.spec.ProvisionedThroughput.describe(),
-		"TableSizeBytes":        t.bytes, "ItemCount": t.items.size, "DeletionProtectionEnabled": t.spec.DeletionProtectionEnabled,
+		"TableSizeBytes":        t.bytes, "ItemCount": len(t.items.entries), "DeletionProtectionEnabled": t.spec.DeletionProtectionEnabled,
 	}
 	if t.onDemand() {
 		d["BillingModeSummary"] = fields{"BillingMode": t.spec.BillingMode, "LastUpdateToPayPerRequestDateTime": seconds(t.created)}
@@ -80,7 +80,7 @@ func (t *table) describe(status string) fields {
 	for _, ix := range t.indexes {
 		kind, one := "LocalSecondaryIndexes", fields{
 			"IndexName": ix.name, "IndexArn": t.arn() + "/index/" + ix.name, "KeySchema": ix.spec.KeySchema, "Projection": ix.spec.Projection,
-			"IndexSizeBytes": ix.bytes, "ItemCount": ix.entries.size,
+			"IndexSizeBytes": ix.bytes, "ItemCount": len(ix.items.entries),
 		}
 		if !ix.local {
 			kind = "GlobalSecondaryIndexes"

@@ -2,6 +2,7 @@ package ddb
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
@@ -263,18 +264,13 @@ type itemCollectionMetrics struct {
 }
 
 func (c change) collection() *itemCollectionMetrics {
-	for _, ix := range c.table.indexes {
-		if ix.local {
-			item := c.new
-			if item == nil {
-				item = c.old
-			}
-			hash := c.table.key.hash.name
-			if item == nil {
-				return nil
-			}
-			return &itemCollectionMetrics{attr.Map{hash: item[hash]}, [2]float64{0, 1}}
-		}
+	item, hash := c.new, c.table.key.hash.name
+	if item == nil {
+		item = c.old
 	}
-	return nil
+	local := slices.ContainsFunc(c.table.indexes, func(ix *index) bool { return ix.local })
+	if item == nil || !local {
+		return nil
+	}
+	return &itemCollectionMetrics{attr.Map{hash: item[hash]}, [2]float64{0, 1}}
 }
