@@ -156,12 +156,8 @@ func (db *DB) source(p *page, now time.Time, f faults.Fault) (source, error) {
 	if p.in.Select == "ALL_ATTRIBUTES" && ix.keep != nil {
 		return s, validation("One or more parameter values were invalid: Select type ALL_ATTRIBUTES is not supported for global secondary index %s because its projection type is not ALL", ix.name)
 	}
-	if p.projection != nil && ix.keep != nil {
-		for _, n := range p.projection.Names() {
-			if !ix.keep[n] {
-				return s, validation("One or more parameter values were invalid: Global secondary index %s does not project [%s]", ix.name, n)
-			}
-		}
+	if n := ix.lacks(p.projection); n != "" {
+		return s, validation("One or more parameter values were invalid: Global secondary index %s does not project [%s]", ix.name, n)
 	}
 	if f.StaleIndex > 0 {
 		s.items = ix.asOf(now.Add(-min(f.StaleIndex, faults.MaxStale)))
@@ -265,13 +261,5 @@ func (s source) fetches(p *page) bool {
 	if s.index == nil || !s.index.local || s.index.keep == nil {
 		return false
 	}
-	if p.projection == nil {
-		return p.in.Select == "ALL_ATTRIBUTES"
-	}
-	for _, n := range p.projection.Names() {
-		if !s.index.keep[n] {
-			return true
-		}
-	}
-	return false
+	return p.in.Select == "ALL_ATTRIBUTES" || s.index.lacks(p.projection) != ""
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
+	"github.com/landfall-dev/landfall/internal/localaws/ddb/expr"
 	"github.com/landfall-dev/landfall/internal/localaws/faults"
 )
 
@@ -61,6 +62,18 @@ func (ix *index) entry(item attr.Map) attr.Map {
 		}
 	}
 	return entry
+}
+
+// lacks is the first attribute of a projection that entries do not have, empty if there is none.
+func (ix *index) lacks(p *expr.Projection) string {
+	if p != nil && ix.keep != nil {
+		for _, name := range p.Names() {
+			if !ix.keep[name] {
+				return name
+			}
+		}
+	}
+	return ""
 }
 
 // position is where an entry stands: in the order of the index's key, ties in the order of the table's.

@@ -29,11 +29,9 @@ func (db *DB) updateTimeToLive(in *ttlInput) (operation, error) {
 		switch {
 		case spec.Enabled && t.ttl == spec.AttributeName:
 			return nil, validation("TimeToLive is already enabled")
-		case spec.Enabled && t.ttl != "":
-			return nil, validation("TimeToLive is active on a different AttributeName: current AttributeName is %s", t.ttl)
 		case !spec.Enabled && t.ttl == "":
 			return nil, validation("TimeToLive is already disabled")
-		case !spec.Enabled && t.ttl != spec.AttributeName:
+		case t.ttl != "" && t.ttl != spec.AttributeName:
 			return nil, validation("TimeToLive is active on a different AttributeName: current AttributeName is %s", t.ttl)
 		}
 		t.ttl = ""

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"math/big"
+	"strconv"
 	"strings"
 )
 
@@ -37,44 +38,24 @@ func ParseNumber(text string) (Number, error) {
 	if rest != "" && (rest[0] == '-' || rest[0] == '+') {
 		neg, rest = rest[0] == '-', rest[1:]
 	}
-	mantissa, exponent, hasExponent := rest, "", false
+	mantissa, exponent := rest, "0"
 	if i := strings.IndexAny(rest, "eE"); i >= 0 {
-		mantissa, exponent, hasExponent = rest[:i], rest[i+1:], true
+		mantissa, exponent = rest[:i], rest[i+1:]
 	}
 	whole, fraction, _ := strings.Cut(mantissa, ".")
 	if whole+fraction == "" || !allDigits(whole) || !allDigits(fraction) {
 		return Number{}, ErrNotNumber
 	}
-	shift, ok := 0, true
-	if hasExponent {
-		if shift, ok = parseExponent(exponent); !ok {
-			return Number{}, ErrNotNumber
-		}
+	shift, err := strconv.Atoi(exponent)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return Number{}, ErrNotNumber
 	}
-	return normalise(neg, whole+fraction, len(whole)+shift)
+	const far = 1 << 30 // whatever the digits do, that far out stays out of range
+	return normalise(neg, whole+fraction, len(whole)+min(max(shift, -far), far))
 }
 
 func allDigits(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' }) < 0
-}
-
-// parseExponent saturates: what is far out of range stays out of range whatever the digits before it do.
-func parseExponent(s string) (int, bool) {
-	neg := false
-	if s != "" && (s[0] == '-' || s[0] == '+') {
-		neg, s = s[0] == '-', s[1:]
-	}
-	if s == "" || !allDigits(s) {
-		return 0, false
-	}
-	n := 0
-	for _, d := range []byte(s) {
-		n = min(n*10+int(d-'0'), 1_000_000_000)
-	}
-	if neg {
-		n = -n
-	}
-	return n, true
 }
 
 func normalise(neg bool, digits string, exp int) (Number, error) {
