@@ -72,8 +72,13 @@ func ParseFields(body []byte) Fields {
 			fields = append(fields, Field{Name: name, Value: v})
 		}
 	}
-	slices.SortFunc(fields, func(a, b Field) int { return cmp.Compare(a.Name, b.Name) })
+	fields.Sort()
 	return fields
+}
+
+// Sort puts fields into the order of their names.
+func (f Fields) Sort() {
+	slices.SortFunc(f, func(a, b Field) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 func parseValue(raw json.RawMessage) (v Value, plain bool) {

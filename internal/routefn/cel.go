@@ -1,0 +1,203 @@
+package routefn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/common/types/traits"
+
+	"github.com/landfall-dev/landfall/internal/routing"
+)
+
+// Limits of CEL functions. A function of everyday size over a group of everyday size comes nowhere near.
+const (
+	// MaxSourceBytes bounds the source.
+	MaxSourceBytes = 8 << 10
+	// maxNodes bounds the expression, macros expanded, maxDepth how deeply it is nested, and
+	// maxComprehensions how deeply its exists, all, filter and map are nested or chained.
+	maxNodes          = 1000
+	maxDepth          = 60
+	maxComprehensions = 4
+	// maxRegex bounds the program of a regular expression.
+	maxRegex = 300
+	// MaxCost bounds the work of one evaluation, and with it the memory: copying and joining are charged by
+	// length.
+	MaxCost = 200_000
+	// celTimeout bounds the time of one evaluation.
+	celTimeout = 250 * time.Millisecond
+)
+
+// SourceError is what is wrong with the source of a CEL function.
+type SourceError struct {
+	// Line and Column count from 1; both are 0 if the trouble has no place.
+	Line, Column int
+	Text         string
+}
+
+func (e *SourceError) Error() string {
+	if e.Line == 0 {
+		return "cel: " + e.Text
+	}
+	return fmt.Sprintf("cel: line %d, column %d: %s", e.Line, e.Column, e.Text)
+}
+
+// celFunction is a compiled expression.
+type celFunction struct {
+	hash    string
+	program cel.Program
+}
+
+// Compile makes a function of a CEL expression. It knows
+//
+//	message     the fields of the message: message.tier, message["customer-id"]
+//	attributes  its attributes, all text
+//	consumers   the candidates, ordered by id: id, current_in_flight, max_in_flight, available_capacity,
+//	            has_capacity, buffer_depth, tags, weight
+//	attempt     from 1
+//
+// and its value is the consumer to pick: its id, the consumer itself, or a list of either, of which the first
+// counts. null, "" and the empty list pick nobody. Numbers compare whatever their types. A condition (of ?:,
+// exists, all, exists_one, filter and map) in which a missing field makes the difference is false; anywhere
+// else a missing field is a failure.
+//
+// Errors are [*SourceError], joined if there are several.
+func Compile(source string) (routing.Function, error) {
+	program, err := compile(source)
+	if err != nil {
+		return nil, err
+	}
+	return &celFunction{hash: Spec{Kind: CEL, Argument: source}.Hash(), program: program}, nil
+}
+
+func compile(source string) (cel.Program, error) {
+	if strings.TrimSpace(source) == "" {
+		return nil, &SourceError{Text: "the source is empty"}
+	}
+	if len(source) > MaxSourceBytes {
+		return nil, &SourceError{Text: fmt.Sprintf("the source has %d bytes, want at most %d", len(source), MaxSourceBytes)}
+	}
+	env, err := environment()
+	if err != nil {
+		return nil, fmt.Errorf("make the CEL environment: %w", err)
+	}
+	checked, issues := env.Compile(source)
+	if issues.Err() != nil {
+		return nil, sourceErrors(issues)
+	}
+	if !picksConsumer(checked.OutputType()) {
+		return nil, &SourceError{Line: 1, Column: 1, Text: fmt.Sprintf(
+			"the value is of type %s, want a consumer, its id, a list of either, or null", checked.OutputType())}
+	}
+	guarded, issues := guardPredicates(env, checked)
+	if issues.Err() != nil {
+		return nil, sourceErrors(issues)
+	}
+	program, err := env.Program(guarded,
+		cel.EvalOptions(cel.OptOptimize),
+		cel.CostTracking(costs{}),
+		cel.CostLimit(MaxCost),
+		cel.InterruptCheckFrequency(16))
+	if err != nil {
+		return nil, &SourceError{Text: err.Error()}
+	}
+	return program, nil
+}
+
+// environment is made once: it is expensive and never changes.
+var environment = sync.OnceValues(func() (*cel.Env, error) {
+	registry, err := types.NewRegistry()
+	if err != nil {
+		return nil, err
+	}
+	return cel.NewEnv(
+		cel.CustomTypeProvider(consumerTypes{registry}),
+		cel.CustomTypeAdapter(registry),
+		cel.Variable("message", cel.MapType(cel.StringType, cel.DynType)),
+		cel.Variable("attributes", cel.MapType(cel.StringType, cel.StringType)),
+		cel.Variable("consumers", cel.ListType(consumerType)),
+		cel.Variable("attempt", cel.IntType),
+		predicateGuard,
+		cel.CrossTypeNumericComparisons(true),
+		cel.DefaultUTCTimeZone(true),
+		cel.ParserExpressionSizeLimit(MaxSourceBytes),
+		cel.ParserRecursionLimit(maxDepth),
+		cel.ExpressionNestingDepthLimit(maxDepth),
+		cel.ExpressionNodeLimit(maxNodes),
+		cel.RegexProgramSizeLimit(maxRegex),
+		cel.ExtendedValidations(),
+		cel.ASTValidators(cel.ValidateComprehensionNestingLimit(maxComprehensions)),
+	)
+})
+
+func picksConsumer(t *cel.Type) bool {
+	one := func(t *cel.Type) bool {
+		return t.IsExactType(cel.StringType) || t.IsExactType(consumerType) || t.IsExactType(cel.DynType)
+	}
+	return one(t) || t.IsExactType(cel.NullType) || t.Kind() == types.ListKind && one(t.Parameters()[0])
+}
+
+// sourceErrors are the first few errors, each with its place.
+func sourceErrors(issues *cel.Issues) error {
+	const few = 5
+	var errs []error
+	for _, e := range issues.Errors() {
+		if len(errs) == few {
+			errs = append(errs, &SourceError{Text: fmt.Sprintf("and %d more", len(issues.Errors())-few)})
+			break
+		}
+		at := &SourceError{Text: e.Message}
+		if e.Location != nil && e.Location.Line() > 0 {
+			at.Line, at.Column = e.Location.Line(), e.Location.Column()+1
+		}
+		errs = append(errs, at)
+	}
+	return errors.Join(errs...)
+}
+
+func (f *celFunction) Hash() string { return f.hash }
+
+func (f *celFunction) Select(ctx context.Context, q routing.Question) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, celTimeout)
+	defer cancel()
+	value, _, err := f.program.ContextEval(ctx, newActivation(q))
+	if err != nil {
+		failure := routing.Crashed
+		if ctx.Err() != nil {
+			failure = routing.TimedOut
+		}
+		return "", &routing.EvaluationError{Failure: failure, Function: f.hash, Cause: err}
+	}
+	id, err := picked(value)
+	if err != nil {
+		return "", &routing.EvaluationError{Failure: routing.Crashed, Function: f.hash, Cause: err}
+	}
+	return id, nil
+}
+
+// picked is the id that a value picks, "" for nobody.
+func picked(value ref.Val) (string, error) {
+	switch v := value.(type) {
+	case types.String:
+		return string(v), nil
+	case *consumer:
+		return v.ID, nil
+	case types.Null:
+		return "", nil
+	case traits.Lister:
+		if v.Size() == types.IntZero {
+			return "", nil
+		}
+		first := v.Get(types.IntZero)
+		if _, nested := first.(traits.Lister); !nested {
+			return picked(first)
+		}
+	}
+	return "", fmt.Errorf("its value is a %s, want a consumer, its id, a list of either, or null", value.Type().TypeName())
+}
