@@ -39,8 +39,7 @@ type batchGetAnswer struct {
 // batchRead is one key of a batch.
 type batchRead struct {
 	lookup
-	in     *batchGetTable
-	factor float64
+	in *batchGetTable
 }
 
 func (db *DB) batchGetItem(in *batchGetInput) (operation, error) {
@@ -70,18 +69,14 @@ func (in *batchGetInput) reads() ([]batchRead, error) {
 		if len(t.Keys) > maxBatchGets {
 			return nil, validation("1 validation error detected: Value at 'RequestItems.%s.member.Keys' failed to satisfy constraint: Member must have length less than or equal to %d", name, maxBatchGets)
 		}
-		get := getInput{TableName: &name, Key: t.Keys[0], ProjectionExpression: t.ProjectionExpression, params: t.params}
+		get := getInput{TableName: &name, Key: t.Keys[0], ProjectionExpression: t.ProjectionExpression, params: t.params, ConsistentRead: t.ConsistentRead}
 		l, err := get.lookup()
 		if err != nil {
 			return nil, err
 		}
-		factor := 0.5
-		if t.ConsistentRead {
-			factor = 1
-		}
 		for _, key := range t.Keys {
 			l.key = key
-			reads = append(reads, batchRead{l, t, factor})
+			reads = append(reads, batchRead{l, t})
 		}
 	}
 	if err := c.err(); err != nil {
@@ -104,7 +99,7 @@ func (db *DB) batchGet(now time.Time, f faults.Fault, in *batchGetInput, reads [
 	for i, r := range reads {
 		item, cost, err := attr.Map(nil), ledger.Cost{}, error(throttled())
 		if i < last && bytes < maxBatchBytes {
-			item, cost, err = db.found(r.lookup, now, r.factor)
+			item, cost, err = db.found(r.lookup, now)
 		}
 		if refused = err; code(err) == "ValidationException" {
 			return failed(err)

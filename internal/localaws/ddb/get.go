@@ -28,11 +28,15 @@ type getAnswer struct {
 type lookup struct {
 	target
 	projection *expr.Projection
+	factor     float64 // of its cost: 0.5, 1 if consistent, 2 in a transaction
 }
 
 func (in *getInput) lookup() (lookup, error) {
 	var c constraints
-	l := lookup{target: target{c.tableName(in.TableName), in.Key}}
+	l := lookup{target: target{c.tableName(in.TableName), in.Key}, factor: 0.5}
+	if in.ConsistentRead {
+		l.factor = 1
+	}
 	c.required("key", in.Key != nil)
 	c.asked(in.ReturnConsumedCapacity)
 	if err := c.err(); err != nil {
@@ -48,8 +52,8 @@ func (in *getInput) lookup() (lookup, error) {
 	return l, invalid("", scope.Unused())
 }
 
-// found is the item and what reading it consumes at a factor: 0.5, 1, or 2 in a transaction.
-func (db *DB) found(l lookup, now time.Time, factor float64) (attr.Map, ledger.Cost, error) {
+// found is the item and what reading it consumes.
+func (db *DB) found(l lookup, now time.Time) (attr.Map, ledger.Cost, error) {
 	t, err := db.table(l.table)
 	if err != nil {
 		return nil, ledger.Cost{}, err
@@ -58,7 +62,7 @@ func (db *DB) found(l lookup, now time.Time, factor float64) (attr.Map, ledger.C
 		return nil, ledger.Cost{}, err
 	}
 	item := t.items.get(string(t.key.position(l.key)))
-	cost := ledger.Cost{Table: t.name, Read: factor * readUnits(item.Size(), true)}
+	cost := ledger.Cost{Table: t.name, Read: l.factor * readUnits(item.Size(), true)}
 	if err := db.affordable(t, now, charge{cost, l.key[t.key.hash.name]}); err != nil {
 		return nil, ledger.Cost{}, err
 	}
@@ -73,12 +77,8 @@ func (db *DB) getItem(in *getInput) (operation, error) {
 	if err != nil {
 		return operation{}, err
 	}
-	factor := 0.5
-	if in.ConsistentRead {
-		factor = 1
-	}
 	return operation{resource: l.table, run: func(now time.Time, _ faults.Fault) wire.Outcome {
-		item, cost, err := db.found(l, now, factor)
+		item, cost, err := db.found(l, now)
 		if err != nil {
 			return failed(err)
 		}

@@ -40,6 +40,7 @@ func (db *DB) transactGetItems(in *transactGetInput) (operation, error) {
 		if lookups[i], err = item.Get.lookup(); err != nil {
 			return operation{}, err
 		}
+		lookups[i].factor = 2
 	}
 	return operation{
 		resource: lookups[0].table,
@@ -60,7 +61,7 @@ func (db *DB) transactGet(now time.Time, asked string, lookups []lookup) wire.Ou
 	var costs []ledger.Cost
 	bad, bytes := false, 0
 	for i, l := range lookups {
-		item, cost, err := db.found(l, now, 2)
+		item, cost, err := db.found(l, now)
 		if t := db.tables[l.table]; err == nil && t.held[string(t.key.position(l.key))] {
 			err = conflict()
 		}
