@@ -156,7 +156,20 @@ func TestReadDoesNotConsumeMoreOrLessThanPublished(t *testing.T) {
 		}
 		return units(&out.ConsumedCapacity[0])
 	}
+	batch := func(consistent bool) string {
+		out, err := c.BatchGetItem(t.Context(), &dynamodb.BatchGetItemInput{ReturnConsumedCapacity: asked, RequestItems: map[string]types.KeysAndAttributes{
+			table: {ConsistentRead: &consistent, Keys: []Item{Of("pk", "p", "sk", 1), Of("pk", "q", "sk", 1), Of("pk", "nope", "sk", 1)}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(out.ConsumedCapacity) == 0 {
+			return units(nil)
+		}
+		return units(&out.ConsumedCapacity[0])
+	}
 	got := map[string]string{
+		"batch":                      batch(false),
+		"batch, consistent":          batch(true),
 		"missing":                    getItem(Of("pk", "nope", "sk", 1), false),
 		"missing, consistent":        getItem(Of("pk", "nope", "sk", 1), true),
 		"4,096 bytes":                getItem(Of("pk", "p", "sk", 1), true),
@@ -171,6 +184,7 @@ func TestReadDoesNotConsumeMoreOrLessThanPublished(t *testing.T) {
 		"query of a small index":     queried("lane", "lane = :p", Of(":p", "due"), false),
 	}
 	want := map[string]string{
+		"batch": "2 table 2", "batch, consistent": "4 table 4",
 		"missing": "0.5 table 0.5", "missing, consistent": "1 table 1", "4,096 bytes": "1 table 1", "4,097 bytes": "2 table 2", "4,097 bytes, eventual": "1 table 1",
 		"transaction": "8", "query of nothing": "0.5 table 0.5", "query of nothing, index": "0.5 table 0 lane 0.5", "query of 3 x 3,000": "1.5 table 1.5",
 		"query of 3 x 3,000, strong": "3 table 3", "query of an index": "0.5 table 0 all 0.5", "query of a small index": "0.5 table 0 lane 0.5",
