@@ -22,8 +22,8 @@ func (a *app) devCommand() *cobra.Command {
 	var every time.Duration
 	cmd := &cobra.Command{
 		Use:   "dev",
-		Short: "Run Landfall on this machine: a local DynamoDB, the functions, their schedule",
-		Long: `Run Landfall on this machine: a local DynamoDB, the functions, their schedule.
+		Short: "Run Landfall on this machine: a local DynamoDB, the functions, their schedules",
+		Long: `Run Landfall on this machine: a local DynamoDB, the functions, their schedules.
 
 Standard output gets the environment to export, one line each; standard error gets what the functions log, without
 their metrics. Nothing is kept when it ends. Run it in the source tree, which the functions are built from. Ctrl-C ends it.`,
@@ -39,7 +39,7 @@ their metrics. Nothing is kept when it ends. Run it in the source tree, which th
 	}
 	flags := cmd.Flags()
 	flags.IntVar(&o.Port, "port", 4570, "port on 127.0.0.1; 0 for any that is free")
-	flags.DurationVar(&every, "every", desk.DefaultEvery, "schedule of the sweep; deployed, it is a minute")
+	flags.DurationVar(&every, "every", desk.DefaultEvery, "how often the functions run; deployed, once a minute")
 	return cmd
 }
 
@@ -56,13 +56,13 @@ func (a *app) dev(ctx context.Context, o desk.Options, every time.Duration) (err
 		defer cancel()
 		err = errors.Join(err, d.Stop(patience))
 	}()
-	if err := d.Sweep(ctx, every); err != nil {
+	if err := d.Schedule(ctx, every); err != nil {
 		return err
 	}
 	for _, variable := range d.Environment() {
 		fmt.Fprintln(a.stdout, "export", variable)
 	}
-	fmt.Fprintf(a.stderr, "DynamoDB listens at %s; the dispatch function runs every %v. Ctrl-C ends both.\n", d.Endpoint, every)
+	fmt.Fprintf(a.stderr, "DynamoDB listens at %s; dispatch and reconcile run every %v. Ctrl-C ends all.\n", d.Endpoint, every)
 	<-ctx.Done()
 	return nil
 }

@@ -48,7 +48,7 @@ const (
 var configuration string
 
 // destinations, in the order of the configuration.
-var destinations = []string{"charge", "mail", "partner"}
+var destinations = []string{"charge", "payout", "mail", "partner"}
 
 // demo is one run of the demonstration.
 type demo struct {
@@ -108,7 +108,7 @@ func Run(ctx context.Context, o Options) (_ *Summary, err error) {
 	if err := d.put(ctx); err != nil {
 		return nil, err
 	}
-	if err := d.desk.Sweep(ctx, sweepEvery); err != nil {
+	if err := d.desk.Schedule(ctx, sweepEvery); err != nil {
 		return nil, err
 	}
 	select {
@@ -124,6 +124,7 @@ func Run(ctx context.Context, o Options) (_ *Summary, err error) {
 		return nil, err
 	}
 	close(d.remote.stop)
+	d.remote.late.Wait()
 	return d.summarise(ctx)
 }
 
@@ -168,7 +169,7 @@ func keyOf(p payload, n int) string {
 func (d *demo) folder() string { return filepath.Join(d.Folder, "demo") }
 
 func (d *demo) start(ctx context.Context, main, partner string) error {
-	yaml := strings.NewReplacer("CHARGE", main, "MAIL", main, "PARTNER", partner).Replace(configuration)
+	yaml := strings.NewReplacer("MAIN", main, "PARTNER", partner).Replace(configuration)
 	cfg, err := config.ParseYAML("landfall.yaml", []byte(yaml))
 	if err != nil {
 		return err
@@ -188,7 +189,7 @@ func (d *demo) start(ctx context.Context, main, partner string) error {
 	if d.Endpoint != "" {
 		where = "a DynamoDB that was there"
 	}
-	fmt.Fprintf(d.out, "%s at %s; the dispatch function's own binary, started every %v (its log: %s)\n",
+	fmt.Fprintf(d.out, "%s at %s; the binaries of dispatch and reconcile, started every %v (their log: %s)\n",
 		where, d.desk.Endpoint, sweepEvery, log.path)
 	return nil
 }
@@ -230,27 +231,36 @@ func (d *demo) kill(name string) {
 	d.killed = append(d.killed, dead)
 }
 
-// watch prints how far it is, until no row is due or dispatching.
+// watch prints how far it is, until no row is due or dispatching, and none is unknown that somebody can be
+// asked about.
 func (d *demo) watch(ctx context.Context) error {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
 	for begun := time.Now(); ; {
-		var due, unknown, failed int
-		for lane, count := range map[outbox.LaneKind]*int{outbox.DueLane: &due, outbox.UnknownLane: &unknown, outbox.FailedLane: &failed} {
-			n, err := d.inLanes(ctx, lane)
-			if err != nil {
-				return err
+		due, failed, asking, unknown := 0, 0, 0, 0
+		for _, destination := range destinations {
+			for kind, counts := range map[outbox.LaneKind][]*int{
+				outbox.DueLane: {&due}, outbox.FailedLane: {&failed}, outbox.UnknownLane: {&unknown, &asking},
+			} {
+				n, err := d.inLane(ctx, outbox.Lane{Kind: kind, Destination: destination})
+				if err != nil {
+					return err
+				}
+				*counts[0] += n
+				if len(counts) > 1 && destinationTraits[destination].canBeAsked {
+					*counts[1] += n
+				}
 			}
-			*count = n
 		}
 		d.mu.Lock()
 		dead := len(d.killed)
 		d.mu.Unlock()
-		if elapsed := int(time.Since(d.begun).Seconds()); elapsed%2 == 0 || due == 0 {
+		ended := due+asking == 0
+		if elapsed := int(time.Since(d.begun).Seconds()); elapsed%2 == 0 || ended {
 			fmt.Fprintf(d.out, "%3ds  landed %4d  due %4d  failed %3d  unknown %3d  processes killed %d\n",
 				elapsed, len(d.effects)-due-unknown-failed, due, failed, unknown, dead)
 		}
-		if due == 0 || time.Since(begun) > patience {
+		if ended || time.Since(begun) > patience {
 			return nil
 		}
 		select {
@@ -261,20 +271,17 @@ func (d *demo) watch(ctx context.Context) error {
 	}
 }
 
-// inLanes counts the rows of all destinations in lanes of a kind, whenever they are due.
-func (d *demo) inLanes(ctx context.Context, kind outbox.LaneKind) (n int, err error) {
+// inLane counts the rows of a lane, whenever they are due.
+func (d *demo) inLane(ctx context.Context, lane outbox.Lane) (n int, err error) {
 	horizon := time.Now().Add(365 * 24 * time.Hour)
-	for _, destination := range destinations {
-		for after := ""; ; {
-			page, next, err := d.store.List(ctx, outbox.Lane{Kind: kind, Destination: destination}, horizon, after)
-			if err != nil {
-				return 0, err
-			}
-			n += len(page)
-			if after = next; after == "" {
-				break
-			}
+	for after := ""; ; {
+		page, next, err := d.store.List(ctx, lane, horizon, after)
+		if err != nil {
+			return 0, err
+		}
+		n += len(page)
+		if after = next; after == "" {
+			return n, nil
 		}
 	}
-	return n, nil
 }

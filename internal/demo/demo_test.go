@@ -12,29 +12,30 @@ func TestScriptsEndAsTheProtocolSays(t *testing.T) {
 	t.Parallel()
 	const completed, failed, unknown = outbox.CompletedRow, outbox.FailedRow, outbox.OutcomeUnknown
 	for _, c := range []struct {
-		script         script
-		dedup, noDedup outbox.Status
+		script                        script
+		charge, payout, mail, partner outbox.Status
 	}{
-		{nil, completed, completed},
-		{script{askToWait, refuse}, completed, completed},
-		{script{reject}, failed, failed},
-		{script{askToWait, reject}, failed, failed},
-		{script{unavailable}, completed, unknown},
-		{script{failAfterWork}, completed, unknown},
-		{script{stallBeforeWork}, completed, unknown},
-		{script{stallAfterWork}, completed, unknown},
-		{script{cutBeforeWork}, completed, unknown},
-		{script{cutAfterWork}, completed, unknown},
-		{script{killBeforeWork}, completed, unknown},
-		{script{killAfterWork}, completed, unknown},
-		{script{cutBeforeWork, reject}, unknown, unknown},
-		{script{refuse, cutAfterWork}, completed, unknown},
+		{nil, completed, completed, completed, completed},
+		{script{askToWait, refuse}, completed, completed, completed, completed},
+		{script{reject}, failed, failed, failed, failed},
+		{script{askToWait, reject}, failed, failed, failed, failed},
+		{script{unavailable}, completed, completed, unknown, completed},
+		{script{failAfterWork}, completed, completed, unknown, completed},
+		{script{stallBeforeWork}, completed, completed, unknown, completed},
+		{script{stallAfterWork}, completed, completed, unknown, completed},
+		{script{cutBeforeWork}, completed, completed, unknown, completed},
+		{script{cutAfterWork}, completed, completed, unknown, completed},
+		{script{cutAndWorkLate}, completed, completed, unknown, completed},
+		{script{killBeforeWork}, completed, completed, unknown, completed},
+		{script{killAfterWork}, completed, completed, unknown, completed},
+		{script{cutBeforeWork, reject}, completed, failed, unknown, unknown},
+		{script{cutAfterWork, reject}, completed, completed, unknown, unknown},
+		{script{refuse, cutAfterWork}, completed, completed, unknown, completed},
 	} {
-		if got := c.script.end(true); got != c.dedup {
-			t.Errorf("%v, deduplicating: %s, want %s", c.script, got, c.dedup)
-		}
-		if got := c.script.end(false); got != c.noDedup {
-			t.Errorf("%v, not deduplicating: %s, want %s", c.script, got, c.noDedup)
+		for destination, want := range map[string]outbox.Status{"charge": c.charge, "payout": c.payout, "mail": c.mail, "partner": c.partner} {
+			if got := c.script.end(destinationTraits[destination]); got != want {
+				t.Errorf("%v at %s: %s, want %s", c.script, destination, got, want)
+			}
 		}
 	}
 }
@@ -59,8 +60,8 @@ func TestNoPlanIsWithoutKills(t *testing.T) {
 				kills[destination+" "+s[0].String()]++
 			}
 		}
-		if len(kills) != 4 {
-			t.Fatalf("seed %d kills %v, want before and after the work, at charge and at mail", seed, kills)
+		if len(kills) != 6 {
+			t.Fatalf("seed %d kills %v, want before and after the work, at charge, payout and mail", seed, kills)
 		}
 	}
 }
@@ -69,7 +70,7 @@ func TestNoPlanIsWithoutKills(t *testing.T) {
 func TestTheVerdictIsNotAlwaysGood(t *testing.T) {
 	t.Parallel()
 	lane := outbox.Lane{Kind: outbox.DueLane, Destination: "mail"}
-	good := func(c *Counts) { c.Retried, c.TakenOver, c.Killed = 1, 1, 1 }
+	good := func(c *Counts) { c.Retried, c.TakenOver, c.Killed, c.Reconciled = 1, 1, 1, 1 }
 	for name, c := range map[string]struct {
 		row     outbox.Row
 		effects int
@@ -90,11 +91,12 @@ func TestTheVerdictIsNotAlwaysGood(t *testing.T) {
 		"nothing killed":             {outbox.Row{Status: outbox.CompletedRow}, 1, func(c *Counts) { good(c); c.Killed = 0 }, "killed: 0"},
 		"nothing retried":            {outbox.Row{Status: outbox.CompletedRow}, 1, func(c *Counts) { good(c); c.Retried = 0 }, "retried: 0"},
 		"nothing taken over":         {outbox.Row{Status: outbox.CompletedRow}, 1, func(c *Counts) { good(c); c.TakenOver = 0 }, "taken over: 0"},
+		"nothing reconciled":         {outbox.Row{Status: outbox.CompletedRow}, 1, func(c *Counts) { good(c); c.Reconciled = 0 }, "reconciled: 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var s Summary
-			(&demo{}).count(&s.Outbox, c.row, c.effects)
+			(&demo{}).count(&s.Outbox, c.row, c.effects, 0)
 			c.with(&s.Outbox)
 			s.judge()
 			if got := strings.Join(s.problems, "; "); got != c.problem {

@@ -10,7 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"path"
+	"strings"
 	"sync"
 	"time"
 )
@@ -24,10 +24,13 @@ type remote struct {
 	// kill ends the process that sent the row's request, and returns when it is dead.
 	kill func(row string)
 	stop chan struct{}
+	// late is the work that is still to be done.
+	late sync.WaitGroup
 
 	mu       sync.Mutex
 	requests map[string]int
 	effects  map[string]int
+	lookups  map[string]int
 	// known are the keys that a deduplicating destination has seen work for.
 	known map[string]bool
 	// disturbed rows had a request that the plan meant to answer, but this machine was too slow: the
@@ -40,26 +43,61 @@ type remote struct {
 func newRemote(p plan, kill func(row string)) *remote {
 	return &remote{
 		plan: p, kill: kill, stop: make(chan struct{}), requests: map[string]int{}, effects: map[string]int{},
-		known: map[string]bool{}, disturbed: map[string]bool{},
+		lookups: map[string]int{}, known: map[string]bool{}, disturbed: map[string]bool{},
 	}
 }
 
-// deduplicating says which of the remote's destinations recognise a repeated key.
-var deduplicating = map[string]bool{"charge": true, "mail": false, "partner": true}
+// traits are what a destination of the remote does for its clients.
+type traits struct{ deduplicates, canBeAsked bool }
 
-// ServeHTTP is /<destination>.
+var destinationTraits = map[string]traits{
+	"charge": {true, true}, "payout": {false, true}, "mail": {}, "partner": {true, false},
+}
+
+// workLater is how late the remote may do the work; it is well below late_arrival after the claim's end.
+const workLater = 4 * time.Second
+
+// ServeHTTP is POST /<destination> and GET /<destination>/by-key/<key>.
 func (r *remote) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	destination, row := path.Base(req.URL.Path), req.Header.Get(rowHeader)
+	destination, key, asked := strings.Cut(req.URL.Path[1:], "/by-key/")
+	if asked {
+		r.tell(w, rowName(destination, key))
+		return
+	}
+	row := req.Header.Get(rowHeader)
 	if _, err := io.Copy(io.Discard, req.Body); err != nil {
 		return // cut in the middle: not a request
 	}
 	a := r.next(row)
-	key := ""
-	if deduplicating[destination] {
+	if destinationTraits[destination].deduplicates {
 		key = rowName(destination, req.Header.Get("Idempotency-Key"))
 	}
-	repeated := a.works() && r.work(row, key)
+	repeated := false
+	switch {
+	case a == cutAndWorkLate:
+		r.late.Add(1)
+		time.AfterFunc(workLater, func() {
+			defer r.late.Done()
+			r.work(row, key)
+		})
+	case a.works():
+		repeated = r.work(row, key)
+	}
 	r.answer(w, req, a, row, destination, repeated)
+}
+
+// tell says what became of a row, as the remote knows it.
+func (r *remote) tell(w http.ResponseWriter, row string) {
+	r.mu.Lock()
+	r.lookups[row]++
+	done := r.effects[row] > 0
+	r.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	if !done {
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
+	_ = json.NewEncoder(w).Encode(map[string]string{"state": "done"})
 }
 
 // next is the act that the plan has for this request of the row.
@@ -100,7 +138,7 @@ func (r *remote) answer(w http.ResponseWriter, req *http.Request, a act, row, de
 		case <-r.stop:
 		}
 		panic(http.ErrAbortHandler)
-	case a.kills() || a == cutBeforeWork || a == cutAfterWork:
+	case a.kills() || a == cutBeforeWork || a == cutAfterWork || a == cutAndWorkLate:
 		panic(http.ErrAbortHandler)
 	}
 	status := map[act]int{

@@ -45,7 +45,8 @@ type Counts struct {
 	// TakenOver rows were claimed by a process that was killed, and taken from it by another.
 	TakenOver int `json:"taken_over"`
 	// Killed counts processes.
-	Killed     int `json:"killed"`
+	Killed int `json:"killed"`
+	// Reconciled rows were unknown until the remote was asked.
 	Reconciled int `json:"reconciled"`
 	// Effects is what the remote's own log says that it did; Duplicates are effects beyond one per row.
 	Effects    int `json:"effects"`
@@ -84,7 +85,8 @@ func (d *demo) summarise(ctx context.Context) (*Summary, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the rows back: %w", err)
 		}
-		d.count(each[e.Destination], row, d.effectsOf(e.name()))
+		effects, lookups := d.logOf(e.name())
+		d.count(each[e.Destination], row, effects, lookups)
 		if problem := d.unexpected(e, row); problem != "" {
 			s.problems = append(s.problems, problem)
 		}
@@ -103,13 +105,14 @@ func (d *demo) summarise(ctx context.Context) (*Summary, error) {
 	return s, s.write(filepath.Join(d.Folder, "run.json"))
 }
 
-func (d *demo) effectsOf(name string) int {
+// logOf is what the remote's log says about a row.
+func (d *demo) logOf(name string) (effects, lookups int) {
 	d.remote.mu.Lock()
 	defer d.remote.mu.Unlock()
-	return d.remote.effects[name]
+	return d.remote.effects[name], d.remote.lookups[name]
 }
 
-func (d *demo) count(c *Counts, row outbox.Row, effects int) {
+func (d *demo) count(c *Counts, row outbox.Row, effects, lookups int) {
 	c.Rows++
 	c.Attempts += row.AttemptCount
 	c.Effects += effects
@@ -131,6 +134,9 @@ func (d *demo) count(c *Counts, row outbox.Row, effects int) {
 	default:
 		c.Open++
 	}
+	if lookups > 0 && row.Status.Terminal() {
+		c.Reconciled++
+	}
 	if !row.Status.Terminal() && row.Lane == (outbox.Lane{}) {
 		c.Lost++
 	}
@@ -142,8 +148,12 @@ func (d *demo) count(c *Counts, row outbox.Row, effects int) {
 func (d *demo) unexpected(e effect, row outbox.Row) string {
 	d.remote.mu.Lock()
 	defer d.remote.mu.Unlock()
-	want := d.remote.plan[e.name()].end(deduplicating[e.Destination])
+	to := destinationTraits[e.Destination]
+	want := d.remote.plan[e.name()].end(to)
 	disturbed := d.remote.disturbed[e.name()] || row.AttemptCount > d.remote.requests[e.name()] || d.killedWith(row)
+	if row.Status == outbox.OutcomeUnknown && to.canBeAsked {
+		return fmt.Sprintf("row %s is unknown still, though the remote can be asked", row.ID)
+	}
 	if row.Status == want || disturbed {
 		return ""
 	}
@@ -173,7 +183,7 @@ func (c *Counts) add(o Counts) {
 	}{
 		{&c.Rows, o.Rows}, {&c.Completed, o.Completed}, {&c.Failed, o.Failed}, {&c.Unknown, o.Unknown}, {&c.Open, o.Open},
 		{&c.Retried, o.Retried}, {&c.Attempts, o.Attempts}, {&c.TakenOver, o.TakenOver}, {&c.Effects, o.Effects},
-		{&c.Duplicates, o.Duplicates}, {&c.Lost, o.Lost}, {&c.FailedWithEffect, o.FailedWithEffect},
+		{&c.Reconciled, o.Reconciled}, {&c.Duplicates, o.Duplicates}, {&c.Lost, o.Lost}, {&c.FailedWithEffect, o.FailedWithEffect},
 	} {
 		*sum.to += sum.n
 	}
@@ -188,6 +198,7 @@ func (s *Summary) judge() {
 	}{
 		{"duplicates", s.Outbox.Duplicates, true}, {"lost", s.Outbox.Lost, true}, {"failed with effect", s.Outbox.FailedWithEffect, true},
 		{"open", s.Outbox.Open, true}, {"retried", s.Outbox.Retried, false}, {"taken over", s.Outbox.TakenOver, false}, {"killed", s.Outbox.Killed, false},
+		{"reconciled", s.Outbox.Reconciled, false},
 	} {
 		if must.zero != (must.n == 0) {
 			s.problems = append(s.problems, fmt.Sprintf("%s: %d", must.what, must.n))
@@ -203,7 +214,7 @@ func (d *demo) cost() *Cost {
 	}
 	var c Cost
 	for _, request := range d.desk.Ledger.Entries() {
-		ours := request.Caller == application || request.Caller == desk.FunctionCaller("dispatch")
+		ours := request.Caller == application || strings.HasPrefix(request.Caller, desk.FunctionCaller(""))
 		if !ours || !slices.ContainsFunc(request.Costs, func(c ledger.Cost) bool { return c.Table == d.table }) {
 			continue
 		}
@@ -226,14 +237,14 @@ func (c *Cost) perEffect(effects int) {
 
 func (d *demo) print(s *Summary, each map[string]*Counts) {
 	table := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "\ndestination\trows\tcompleted\tfailed\tunknown\tattempts\tretried\ttaken over\teffects\tduplicates\tlost\t")
+	fmt.Fprintln(table, "\ndestination\trows\tcompleted\tfailed\tunknown\tattempts\tretried\ttaken over\treconciled\teffects\tduplicates\tlost\t")
 	for _, name := range append(slices.Clone(destinations), "all") {
 		c := each[name]
 		if name == "all" {
 			c = &s.Outbox
 		}
-		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", name, c.Rows, c.Completed, c.Failed, c.Unknown,
-			c.Attempts, c.Retried, c.TakenOver, c.Effects, c.Duplicates, c.Lost)
+		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", name, c.Rows, c.Completed, c.Failed, c.Unknown,
+			c.Attempts, c.Retried, c.TakenOver, c.Reconciled, c.Effects, c.Duplicates, c.Lost)
 	}
 	_ = table.Flush()
 	fmt.Fprintln(d.out, "\nwhat the remote did with the requests that reached it:")
@@ -242,8 +253,8 @@ func (d *demo) print(s *Summary, each map[string]*Counts) {
 	}
 	fmt.Fprintf(d.out, "  %5d  times it recognised a repeated key, and did nothing again\n", d.remote.repeated)
 	if s.Outbox.Unknown > 0 {
-		fmt.Fprintf(d.out, "\n%d rows are outcome_unknown: an attempt may have arrived, and sending again could double the effect.\n", s.Outbox.Unknown)
-		fmt.Fprintln(d.out, "They wait, stored, for somebody who knows; Landfall never guesses.")
+		fmt.Fprintf(d.out, "\n%d rows wait for a person, as outcome_unknown: an attempt may have arrived, sending again could double the\n", s.Outbox.Unknown)
+		fmt.Fprintln(d.out, "effect, and their remote cannot be asked. (landfall rows resolve is for that.) Landfall never guesses.")
 	}
 	d.verdict(d.out, s)
 }

@@ -49,7 +49,7 @@ type Options struct {
 	Output io.Writer
 }
 
-// DefaultEvery is the sweep's schedule on a desk; deployed, it is a minute.
+// DefaultEvery is the schedules' rate on a desk; deployed, it is a minute.
 const DefaultEvery = 5 * time.Second
 
 // Desk is a running desk. It must be stopped.
@@ -65,10 +65,13 @@ type Desk struct {
 	server *localaws.Server
 }
 
+// functions are those that a schedule starts.
+var functions = []string{"dispatch", "reconcile"}
+
 // FunctionCaller is what the ledger calls the function of that name.
 func FunctionCaller(name string) string { return "landfall-" + name }
 
-// Start builds the functions, then starts everything but the schedules; see [Desk.Sweep].
+// Start builds the functions, then starts everything but the schedules; see [Desk.Schedule].
 func Start(ctx context.Context, o Options) (*Desk, error) {
 	file, err := writeConfig(o)
 	if err != nil {
@@ -88,13 +91,14 @@ func Start(ctx context.Context, o Options) (*Desk, error) {
 		return nil, errors.Join(err, d.Stop(ctx))
 	}
 	stack := devstack.Config{Output: o.Output}
-	for name, timeout := range map[string]time.Duration{"dispatch": dispatchTimeout(o.Config), "reconcile": reconcileTimeout} {
+	timeouts := map[string]time.Duration{"dispatch": dispatchTimeout(o.Config), "reconcile": reconcileTimeout}
+	for _, name := range functions {
 		binary, err := devstack.Build(ctx, o.Source, name)
 		if err != nil {
 			return nil, errors.Join(err, d.Stop(ctx))
 		}
 		stack.Functions = append(stack.Functions, devstack.Function{
-			Name: name, Path: binary, Timeout: timeout,
+			Name: name, Path: binary, Timeout: timeouts[name],
 			Env: map[string]string{
 				schema.ConfigEnv: file, schema.OutboxTableEnv: d.table,
 				"AWS_ENDPOINT_URL": d.Endpoint, "AWS_SDK_UA_APP_ID": FunctionCaller(name),
@@ -147,12 +151,15 @@ func writeConfig(o Options) (string, error) {
 	return file, nil
 }
 
-// Sweep starts the dispatch function's schedule; it ends when ctx does.
-func (d *Desk) Sweep(ctx context.Context, every time.Duration) error {
-	if every <= 0 {
-		every = DefaultEvery
+// Schedule starts the schedules of dispatch and reconcile; they end when ctx does.
+func (d *Desk) Schedule(ctx context.Context, every time.Duration) error {
+	for _, function := range functions {
+		err := d.Stack.Schedule(ctx, devstack.Schedule{Rule: FunctionCaller(function), Function: function, Every: every, MaxAge: time.Second})
+		if err != nil {
+			return err
+		}
 	}
-	return d.Stack.Schedule(ctx, devstack.Schedule{Rule: "landfall-sweep", Function: "dispatch", Every: every, MaxAge: time.Second})
+	return nil
 }
 
 // SDK is a configuration for clients of the desk's AWS; caller is what the ledger calls them.
