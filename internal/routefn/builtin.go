@@ -47,15 +47,15 @@ func pickFirst(q routing.Question, _ string) string {
 // everything on its first member.
 func pickLeastLoaded(q routing.Question, eligible func(*routing.Consumer) bool) (id string) {
 	var least int64
-	var rank uint64
+	key := hash(q.Message.ID)
 	for i := range q.Candidates {
 		c := &q.Candidates[i]
 		if !c.HasCapacity() || !eligible(c) {
 			continue
 		}
-		load, r := loadOf(c), score(q.Message.ID, c.ID)
-		if id == "" || load < least || load == least && r > rank {
-			id, least, rank = c.ID, load, r
+		load := loadOf(c)
+		if id == "" || load < least || load == least && score(key, c.ID) > score(key, id) {
+			id, least = c.ID, load
 		}
 	}
 	return id
@@ -72,10 +72,11 @@ func loadOf(c *routing.Consumer) int64 {
 // pickRendezvous is highest random weight: of those that are left and have capacity, the one that ranks
 // highest for the value. Messages without the field, or with null, are spread by their id.
 func pickRendezvous(q routing.Question, field string) (id string) {
-	key := q.Message.ID
+	value := q.Message.ID
 	if v, ok := q.Message.Fields.Get(field); ok && v.Kind != routing.NullValue {
-		key = v.String()
+		value = v.String()
 	}
+	key := hash(value)
 	var highest uint64
 	for i := range q.Candidates {
 		c := &q.Candidates[i]
@@ -130,9 +131,9 @@ func pickAffinity(q routing.Question, field string) string {
 	return pickLeastLoaded(q, func(*routing.Consumer) bool { return true })
 }
 
-// score ranks a consumer for a key. It depends on nothing else, so that a consumer's rank does not change
-// when others come and go.
-func score(key, consumer string) uint64 { return mix(hash(key) ^ mix(hash(consumer))) }
+// score ranks a consumer for the hash of a key. It depends on nothing else, so that a consumer's rank does not
+// change when others come and go.
+func score(key uint64, consumer string) uint64 { return mix(key ^ mix(hash(consumer))) }
 
 // hash is FNV-1a, 64 bits. It and mix are part of what a function is: other numbers would move keys between
 // consumers on a deployment.

@@ -26,7 +26,7 @@ func (a *activation) ResolveName(name string) (any, bool) {
 	switch name {
 	case "message":
 		if a.message == nil {
-			a.message = fields{a.Message.Fields}
+			a.message = &fields{all: a.Message.Fields}
 		}
 		return a.message, true
 	case "attributes":
@@ -56,7 +56,11 @@ func (a *activation) Parent() cel.Activation { return nil }
 
 // fields are the fields of a message as a CEL map, on whose lack a predicate can tell errMissing. It is no
 // [traits.Mapper]: that has a miss of its own.
-type fields struct{ all routing.Fields }
+type fields struct {
+	all routing.Fields
+	// made are the values that were asked for, in the order of the fields.
+	made []ref.Val
+}
 
 // attributes are those of a message, likewise.
 func attributes(all map[string]string) ref.Val {
@@ -65,42 +69,48 @@ func attributes(all map[string]string) ref.Val {
 		f = append(f, routing.Field{Name: name, Value: routing.Value{Kind: routing.TextValue, Text: text}})
 	}
 	f.Sort()
-	return fields{f}
+	return &fields{all: f}
 }
 
 var fieldsType = types.NewMapType(types.StringType, types.DynType)
 
 // Get implements [traits.Indexer].
-func (f fields) Get(index ref.Val) ref.Val {
+func (f *fields) Get(index ref.Val) ref.Val {
 	name, ok := index.(types.String)
 	if !ok {
 		return types.MaybeNoSuchOverloadErr(index)
 	}
-	v, found := f.all.Get(string(name))
+	i, found := f.all.Index(string(name))
 	if !found {
 		return types.WrapErr(errMissing)
 	}
-	return valueOf(v)
+	if f.made == nil {
+		f.made = make([]ref.Val, len(f.all))
+	}
+	if f.made[i] == nil {
+		f.made[i] = valueOf(f.all[i].Value)
+	}
+	return f.made[i]
 }
 
 // IsSet implements [traits.FieldTester].
-func (f fields) IsSet(field ref.Val) ref.Val { return f.Contains(field) }
+func (f *fields) IsSet(field ref.Val) ref.Val { return f.Contains(field) }
 
 // Contains implements [traits.Container].
-func (f fields) Contains(value ref.Val) ref.Val {
+func (f *fields) Contains(value ref.Val) ref.Val {
 	name, ok := value.(types.String)
 	if !ok {
 		return types.MaybeNoSuchOverloadErr(value)
 	}
-	_, found := f.all.Get(string(name))
+	_, found := f.all.Index(string(name))
 	return types.Bool(found)
 }
 
 // Size implements [traits.Sizer].
-func (f fields) Size() ref.Val { return types.Int(len(f.all)) }
+func (f *fields) Size() ref.Val { return types.Int(len(f.all)) }
 
 // Iterator implements [traits.Iterable]: over the names.
-func (f fields) Iterator() traits.Iterator {
+func (f *fields) Iterator() traits.Iterator {
 	names := make([]string, len(f.all))
 	for i, field := range f.all {
 		names[i] = field.Name
@@ -109,21 +119,21 @@ func (f fields) Iterator() traits.Iterator {
 }
 
 // Equal implements [ref.Val]. Messages are not compared as a whole.
-func (f fields) Equal(ref.Val) ref.Val { return types.NoSuchOverloadErr() }
+func (f *fields) Equal(ref.Val) ref.Val { return types.NoSuchOverloadErr() }
 
 // Type implements [ref.Val].
-func (f fields) Type() ref.Type { return fieldsType }
+func (f *fields) Type() ref.Type { return fieldsType }
 
 // Value implements [ref.Val].
-func (f fields) Value() any { return f.all }
+func (f *fields) Value() any { return f.all }
 
 // ConvertToNative implements [ref.Val].
-func (f fields) ConvertToNative(reflect.Type) (any, error) {
+func (f *fields) ConvertToNative(reflect.Type) (any, error) {
 	return nil, errors.New("the fields of a message are not converted")
 }
 
 // ConvertToType implements [ref.Val].
-func (f fields) ConvertToType(t ref.Type) ref.Val {
+func (f *fields) ConvertToType(t ref.Type) ref.Val {
 	if t == types.TypeType {
 		return fieldsType
 	}
@@ -164,9 +174,7 @@ var consumerFields = map[string]struct {
 	"has_capacity":       {types.BoolType, func(c *routing.Consumer) ref.Val { return types.Bool(c.HasCapacity()) }},
 	"buffer_depth":       {types.IntType, func(c *routing.Consumer) ref.Val { return types.Int(c.BufferDepth) }},
 	"weight":             {types.IntType, func(c *routing.Consumer) ref.Val { return types.Int(max(1, c.Weight)) }},
-	"tags": {types.NewListType(types.StringType), func(c *routing.Consumer) ref.Val {
-		return types.NewStringList(types.DefaultTypeAdapter, c.Tags)
-	}},
+	"tags":               {types.NewListType(types.StringType), func(c *routing.Consumer) ref.Val { return types.NewStringList(types.DefaultTypeAdapter, c.Tags) }},
 }
 
 // consumerTypes knows consumers beside the types of CEL.

@@ -247,8 +247,11 @@ func (b *batch) write(f *flow) {
 		case err == nil:
 			b.written(f, m, receipt)
 			return
-		case errors.As(err, &refused):
+		case errors.As(err, &refused) && !refused.Receipt.same(m.From):
 			f.refused = refused
+			return
+		case refused != nil: // nothing has changed: deciding again would lead here again
+			f.fail(fmt.Errorf("write receipt: %w", err), b.now())
 			return
 		case wait > lastWait || b.ctx.Err() != nil:
 			f.fail(fmt.Errorf("write receipt: %w", err), b.now())

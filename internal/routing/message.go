@@ -108,11 +108,16 @@ func parseValue(raw json.RawMessage) (v Value, plain bool) {
 
 // Get is the value of a field.
 func (f Fields) Get(name string) (Value, bool) {
-	i, found := slices.BinarySearchFunc(f, name, func(f Field, name string) int { return cmp.Compare(f.Name, name) })
+	i, found := f.Index(name)
 	if !found {
 		return Value{}, false
 	}
 	return f[i].Value, true
+}
+
+// Index is the place of a field.
+func (f Fields) Index(name string) (int, bool) {
+	return slices.BinarySearchFunc(f, name, func(f Field, name string) int { return cmp.Compare(f.Name, name) })
 }
 
 // String is the value as text, the same for the same value however its number was written; null is "".

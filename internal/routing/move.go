@@ -142,16 +142,15 @@ func (m Move) Repeats(r Receipt) bool {
 
 // admits is the table of legal moves.
 func (m Move) admits(r Receipt) bool {
-	asRead := r.State == m.From.State && r.Deadline.Equal(m.From.Deadline) && r.Again == m.From.Again
 	pending := r.State == Pending && m.sameAttempt(r)
 	declined := r.State == Declined && m.sameAttempt(r)
 	switch m.Kind {
 	case Assign:
 		return r.State == ""
 	case Reassign: // marked again, it may have been delivered, whatever a refusal says
-		return asRead && (pending && !r.Again || declined)
+		return r.same(m.From) && (pending && !r.Again || declined)
 	case Extend:
-		return asRead && pending
+		return r.same(m.From) && pending
 	case MarkAgain:
 		return pending && r.OnDelivery
 	case Accept, Decline:

@@ -113,6 +113,12 @@ func (r Receipt) Tried() []string {
 	return tried
 }
 
+// same reports whether nothing that moves depend on has changed between two readings of a receipt.
+func (r Receipt) same(other Receipt) bool {
+	return r.State == other.State && r.Attempt == other.Attempt && r.Token == other.Token &&
+		r.Deadline.Equal(other.Deadline) && r.Again == other.Again
+}
+
 // Outcome is what became of a message, as far as its receipt tells.
 type Outcome struct {
 	// DeliveredTo is the consumer that accepted, "" if none has.
