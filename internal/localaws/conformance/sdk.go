@@ -1,4 +1,4 @@
-// Package conformance holds tests of DynamoDB's behaviour that any endpoint can be put to: the one in this module, or
+// Package conformance holds tests of DynamoDB's and SQS's behaviour that any endpoint can be put to: the one in this module, or
 // the one that LANDFALL_ENDPOINT names. The package itself is only what those tests, and others, say requests with.
 package conformance
 

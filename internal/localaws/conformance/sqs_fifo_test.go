@@ -27,11 +27,11 @@ func expect(t *testing.T, when string, got []types.Message, want ...string) {
 		want = []string{}
 	}
 	if diff := cmp.Diff(want, Bodies(got)); diff != "" {
-		t.Errorf("%s: %s", when, diff)
+		t.Fatalf("%s: %s", when, diff)
 	}
 }
 
-func TestGroupIsNotReceivedPastItsFirstMessageInFlight(t *testing.T) {
+func TestSQSGroupIsNotReceivedPastItsFirstMessageInFlight(t *testing.T) {
 	t.Parallel()
 	q := fifo(t, nil)
 	q.SendTo("g1", "g1-m1")
@@ -54,7 +54,7 @@ func TestGroupIsNotReceivedPastItsFirstMessageInFlight(t *testing.T) {
 	expect(t, "both are deleted", q.Receive(10, 1), "g1-m3", "g1-m4")
 }
 
-func TestGroupIsNotReorderedWhenMessagesComeBack(t *testing.T) {
+func TestSQSGroupIsNotReorderedWhenMessagesComeBack(t *testing.T) {
 	t.Parallel()
 	q := fifo(t, nil)
 	q.SendTo("g", "1", "2", "3")
@@ -74,7 +74,7 @@ func TestGroupIsNotReorderedWhenMessagesComeBack(t *testing.T) {
 	expect(t, "and the second", q.Receive(10, 0))
 }
 
-func TestGroupComesBackInOrderAfterItsTimeout(t *testing.T) {
+func TestSQSGroupComesBackInOrderAfterItsTimeout(t *testing.T) {
 	t.Parallel()
 	OverTime(t, func(t *testing.T) {
 		q := fifo(t, Attributes{"VisibilityTimeout": "1"})
@@ -93,17 +93,20 @@ func TestGroupComesBackInOrderAfterItsTimeout(t *testing.T) {
 	})
 }
 
-func TestExpiredHandleDoesNotDeleteFromAFIFOQueue(t *testing.T) {
+func TestSQSExpiredHandleDoesNotDeleteFromAFIFOQueue(t *testing.T) {
 	t.Parallel()
 	OverTime(t, func(t *testing.T) {
 		q := fifo(t, Attributes{"VisibilityTimeout": "1"})
 		q.SendTo("g", "m")
-		old := q.Receive(1, 5)[0].ReceiptHandle
+		old := q.Take().ReceiptHandle
 		time.Sleep(2 * time.Second)
 		if err := q.Delete(old); code(err) != "InvalidParameterValue" || !strings.Contains(err.Error(), "The receipt handle has expired") {
 			t.Errorf("delete: %v", err)
 		}
 		again := q.ReceiveFor(1, 1, 30)
+		if len(again) != 1 {
+			t.Fatal("not received again")
+		}
 		if err := q.Delete(old); code(err) != "InvalidParameterValue" {
 			t.Errorf("delete after the next receipt: %v", err)
 		}
@@ -116,7 +119,7 @@ func TestExpiredHandleDoesNotDeleteFromAFIFOQueue(t *testing.T) {
 	})
 }
 
-func TestDuplicateIsNotTakenForFiveMinutes(t *testing.T) {
+func TestSQSDuplicateIsNotTakenForFiveMinutes(t *testing.T) {
 	t.Parallel()
 	OverTime(t, func(t *testing.T) {
 		q := fifo(t, Attributes{"ContentBasedDeduplication": "true"})
@@ -129,12 +132,12 @@ func TestDuplicateIsNotTakenForFiveMinutes(t *testing.T) {
 			return out
 		}
 		first := send("body", "g", nil)
-		got := q.Receive(1, 1)
-		if err := q.Delete(got[0].ReceiptHandle); err != nil {
+		got := q.Take()
+		if err := q.Delete(got.ReceiptHandle); err != nil {
 			t.Fatal(err)
 		}
-		if got[0].Attributes["MessageDeduplicationId"] == "" || got[0].Attributes["MessageGroupId"] != "g" || got[0].Attributes["SequenceNumber"] != *first.SequenceNumber {
-			t.Errorf("%v", got[0].Attributes)
+		if got.Attributes["MessageDeduplicationId"] == "" || got.Attributes["MessageGroupId"] != "g" || got.Attributes["SequenceNumber"] != aws.ToString(first.SequenceNumber) {
+			t.Errorf("%v", got.Attributes)
 		}
 		if again := send("body", "another", nil); *again.MessageId != *first.MessageId || q.Counts() != "0 0 0" {
 			t.Errorf("the same content: taken again, %s", q.Counts())
@@ -153,7 +156,7 @@ func TestDuplicateIsNotTakenForFiveMinutes(t *testing.T) {
 	})
 }
 
-func TestDeduplicationByGroupDoesNotReachOtherGroups(t *testing.T) {
+func TestSQSDeduplicationByGroupDoesNotReachOtherGroups(t *testing.T) {
 	t.Parallel()
 	for scope, want := range map[string]string{"queue": "1 0 0", "messageGroup": "2 0 0"} {
 		q := fifo(t, Attributes{"DeduplicationScope": scope})
@@ -165,7 +168,7 @@ func TestDeduplicationByGroupDoesNotReachOtherGroups(t *testing.T) {
 	}
 }
 
-func TestParameterOfTheOtherKindOfQueueIsRefused(t *testing.T) {
+func TestSQSParameterOfTheOtherKindOfQueueIsRefused(t *testing.T) {
 	t.Parallel()
 	c := QueueClient()
 	standard, by := NewQueue(t, c, nil), NewQueue(t, c, Attributes{"FifoQueue": "true"})
@@ -201,7 +204,7 @@ func TestParameterOfTheOtherKindOfQueueIsRefused(t *testing.T) {
 	}
 }
 
-func TestFIFOQueueDoesNotDelaySingleMessages(t *testing.T) {
+func TestSQSFIFOQueueDoesNotDelaySingleMessages(t *testing.T) {
 	t.Parallel()
 	OverTime(t, func(t *testing.T) {
 		q := fifo(t, Attributes{"DelaySeconds": "2"})
@@ -217,7 +220,7 @@ func TestFIFOQueueDoesNotDelaySingleMessages(t *testing.T) {
 	})
 }
 
-func TestBlockedGroupDoesNotStarveAReceiverThatWaits(t *testing.T) {
+func TestSQSBlockedGroupDoesNotStarveAReceiverThatWaits(t *testing.T) {
 	t.Parallel()
 	OverTime(t, func(t *testing.T) {
 		q := fifo(t, nil)
@@ -237,7 +240,7 @@ func TestBlockedGroupDoesNotStarveAReceiverThatWaits(t *testing.T) {
 	})
 }
 
-func TestGroupsDoNotWaitForEachOther(t *testing.T) {
+func TestSQSGroupsDoNotWaitForEachOther(t *testing.T) {
 	t.Parallel()
 	q := fifo(t, nil)
 	for i := range 12 {

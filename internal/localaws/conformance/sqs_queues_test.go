@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestQueueIsNotMadeTwiceWithOtherAttributes(t *testing.T) {
+func TestSQSQueueIsNotMadeTwiceWithOtherAttributes(t *testing.T) {
 	t.Parallel()
 	c := QueueClient()
 	q := NewQueue(t, c, Attributes{"DelaySeconds": "1", "VisibilityTimeout": "69"})
@@ -45,7 +45,7 @@ func TestQueueIsNotMadeTwiceWithOtherAttributes(t *testing.T) {
 	}
 }
 
-func TestQueueOfAWrongNameIsNotMade(t *testing.T) {
+func TestSQSQueueOfAWrongNameIsNotMade(t *testing.T) {
 	t.Parallel()
 	c := QueueClient()
 	for _, tc := range []struct{ name, fifo string }{
@@ -62,7 +62,7 @@ func TestQueueOfAWrongNameIsNotMade(t *testing.T) {
 	}
 }
 
-func TestAttributeOutOfBoundsIsNotSet(t *testing.T) {
+func TestSQSAttributeOutOfBoundsIsNotSet(t *testing.T) {
 	t.Parallel()
 	c := QueueClient()
 	standard, fifo := NewQueue(t, c, nil), NewQueue(t, c, Attributes{"FifoQueue": "true"})
@@ -122,7 +122,7 @@ func TestAttributeOutOfBoundsIsNotSet(t *testing.T) {
 	}
 }
 
-func TestAttributesNotAskedForAreNotTold(t *testing.T) {
+func TestSQSAttributesNotAskedForAreNotTold(t *testing.T) {
 	t.Parallel()
 	c := QueueClient()
 	q := NewQueue(t, c, Attributes{"VisibilityTimeout": "20"})
@@ -159,7 +159,7 @@ func TestAttributesNotAskedForAreNotTold(t *testing.T) {
 	}
 }
 
-func TestQueueIsNotEncryptedInTwoWays(t *testing.T) {
+func TestSQSQueueIsNotEncryptedInTwoWays(t *testing.T) {
 	t.Parallel()
 	c := QueueClient()
 	q := NewQueue(t, c, nil)
@@ -178,7 +178,7 @@ func TestQueueIsNotEncryptedInTwoWays(t *testing.T) {
 	}
 }
 
-func TestListedQueuesAreNotLostBetweenPages(t *testing.T) {
+func TestSQSListedQueuesAreNotLostBetweenPages(t *testing.T) {
 	t.Parallel()
 	c := QueueClient()
 	prefix := fmt.Sprintf("landfall-list-%d-", time.Now().UnixNano())
@@ -217,7 +217,7 @@ func TestListedQueuesAreNotLostBetweenPages(t *testing.T) {
 	}
 }
 
-func TestQueueThatIsGoneDoesNotAnswer(t *testing.T) {
+func TestSQSQueueThatIsGoneDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	c := QueueClient()
 	q := NewQueue(t, c, nil)
@@ -242,7 +242,7 @@ func TestQueueThatIsGoneDoesNotAnswer(t *testing.T) {
 	}
 }
 
-func TestTagsDoNotOutliveTheirRemoval(t *testing.T) {
+func TestSQSTagsDoNotOutliveTheirRemoval(t *testing.T) {
 	t.Parallel()
 	c := QueueClient()
 	q := NewQueue(t, c, nil)
@@ -266,13 +266,13 @@ func TestTagsDoNotOutliveTheirRemoval(t *testing.T) {
 	}
 }
 
-func TestPurgedMessagesDoNotComeBack(t *testing.T) {
+func TestSQSPurgedMessagesDoNotComeBack(t *testing.T) {
 	t.Parallel()
 	OverTime(t, func(t *testing.T) {
 		c := QueueClient()
 		q := NewQueue(t, c, Attributes{"VisibilityTimeout": "1"})
 		q.Send("visible", "in flight")
-		got := q.Receive(1, 0)
+		got := q.Take()
 		if _, err := c.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: &q.URL, MessageBody: aws.String("delayed"), DelaySeconds: 1}); err != nil {
 			t.Fatal(err)
 		}
@@ -282,7 +282,7 @@ func TestPurgedMessagesDoNotComeBack(t *testing.T) {
 		if n := q.Receive(10, 3); len(n) != 0 || q.Counts() != "0 0 0" {
 			t.Errorf("%v, %s", Bodies(n), q.Counts())
 		}
-		if err := q.Delete(got[0].ReceiptHandle); err != nil {
+		if err := q.Delete(got.ReceiptHandle); err != nil {
 			t.Errorf("delete what was purged: %v", err)
 		}
 	})

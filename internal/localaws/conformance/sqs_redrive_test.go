@@ -34,7 +34,7 @@ func bury(t *testing.T, q *Queue, n int) {
 	}
 }
 
-func TestMessageIsNotReceivedMoreOftenThanAllowed(t *testing.T) {
+func TestSQSMessageIsNotReceivedMoreOftenThanAllowed(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []Attributes{nil, {"FifoQueue": "true", "ContentBasedDeduplication": "true"}} {
 		c := QueueClient()
@@ -75,7 +75,7 @@ func TestMessageIsNotReceivedMoreOftenThanAllowed(t *testing.T) {
 	}
 }
 
-func TestDeadLettersDoNotTakeThePlaceOfMessages(t *testing.T) {
+func TestSQSDeadLettersDoNotTakeThePlaceOfMessages(t *testing.T) {
 	t.Parallel()
 	c := QueueClient()
 	dead := NewQueue(t, c, nil)
@@ -93,7 +93,7 @@ func TestDeadLettersDoNotTakeThePlaceOfMessages(t *testing.T) {
 	}
 }
 
-func TestDeadLetterIsNotKeptLongerForHavingMoved(t *testing.T) {
+func TestSQSDeadLetterIsNotKeptLongerForHavingMoved(t *testing.T) {
 	t.Parallel()
 	OverTime(t, func(t *testing.T) {
 		c := QueueClient()
@@ -112,7 +112,7 @@ func TestDeadLetterIsNotKeptLongerForHavingMoved(t *testing.T) {
 	})
 }
 
-func TestRedrivePolicyThatLeadsNowhereIsRefused(t *testing.T) {
+func TestSQSRedrivePolicyThatLeadsNowhereIsRefused(t *testing.T) {
 	t.Parallel()
 	c := QueueClient()
 	q, dead, ordered := NewQueue(t, c, nil), NewQueue(t, c, nil), NewQueue(t, c, Attributes{"FifoQueue": "true"})
@@ -143,7 +143,7 @@ func TestRedrivePolicyThatLeadsNowhereIsRefused(t *testing.T) {
 	}
 }
 
-func TestMovedDeadLettersAreNeitherLostNorDoubled(t *testing.T) {
+func TestSQSMovedDeadLettersAreNeitherLostNorDoubled(t *testing.T) {
 	t.Parallel()
 	OverTime(t, func(t *testing.T) {
 		c := QueueClient()
@@ -185,7 +185,7 @@ func TestMovedDeadLettersAreNeitherLostNorDoubled(t *testing.T) {
 	})
 }
 
-func TestMoveTaskIsNotFasterThanAsked(t *testing.T) {
+func TestSQSMoveTaskIsNotFasterThanAsked(t *testing.T) {
 	t.Parallel()
 	OverTime(t, func(t *testing.T) {
 		c := QueueClient()
@@ -222,7 +222,7 @@ func TestMoveTaskIsNotFasterThanAsked(t *testing.T) {
 	})
 }
 
-func TestMoveTaskFromOrToNowhereIsRefused(t *testing.T) {
+func TestSQSMoveTaskFromOrToNowhereIsRefused(t *testing.T) {
 	t.Parallel()
 	c := QueueClient()
 	dead, plain := NewQueue(t, c, nil), NewQueue(t, c, nil)

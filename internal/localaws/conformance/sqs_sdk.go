@@ -20,7 +20,7 @@ import (
 // Attributes are attributes of a queue.
 type Attributes = map[string]string
 
-// Queue is a queue under test, or the error that its requests gave.
+// Queue is a queue under test. Its methods fail the test when the endpoint does not do what they are for.
 type Queue struct {
 	t   testing.TB
 	c   *sqs.Client
@@ -120,6 +120,16 @@ func (q *Queue) ReceiveFor(n, wait, timeout int32) []types.Message {
 		q.t.Fatalf("receive: %v", err)
 	}
 	return out.Messages
+}
+
+// Take receives one message, which must be there.
+func (q *Queue) Take() types.Message {
+	q.t.Helper()
+	got := q.Receive(1, 5)
+	if len(got) != 1 {
+		q.t.Fatal("there is no message to receive")
+	}
+	return got[0]
 }
 
 // Bodies are the bodies of messages.

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestMessageInFlightIsNotReceivedBeforeItsTimeout(t *testing.T) {
+func TestSQSMessageInFlightIsNotReceivedBeforeItsTimeout(t *testing.T) {
 	t.Parallel()
 	OverTime(t, func(t *testing.T) {
 		q := NewQueue(t, QueueClient(), Attributes{"VisibilityTimeout": "3"})
@@ -39,12 +39,12 @@ func TestMessageInFlightIsNotReceivedBeforeItsTimeout(t *testing.T) {
 	})
 }
 
-func TestChangedVisibilityIsNotThatOfTheNextReceipt(t *testing.T) {
+func TestSQSChangedVisibilityIsNotThatOfTheNextReceipt(t *testing.T) {
 	t.Parallel()
 	OverTime(t, func(t *testing.T) {
 		q := NewQueue(t, QueueClient(), Attributes{"VisibilityTimeout": "2"})
 		q.Send("m")
-		m := q.Receive(1, 5)[0]
+		m := q.Take()
 		for range 3 { // a heartbeat
 			time.Sleep(time.Second)
 			if err := q.Change(m.ReceiptHandle, 2); err != nil {
@@ -68,12 +68,12 @@ func TestChangedVisibilityIsNotThatOfTheNextReceipt(t *testing.T) {
 }
 
 // Old handles of standard queues go on working, https://github.com/getmoto/moto/pull/4655.
-func TestOldHandleIsNotForgottenByAStandardQueue(t *testing.T) {
+func TestSQSOldHandleIsNotForgottenByAStandardQueue(t *testing.T) {
 	t.Parallel()
 	OverTime(t, func(t *testing.T) {
 		q := NewQueue(t, QueueClient(), Attributes{"VisibilityTimeout": "1"})
 		q.Send("m")
-		old := q.Receive(1, 5)[0].ReceiptHandle
+		old := q.Take().ReceiptHandle
 		time.Sleep(2 * time.Second)
 		if err := q.Change(old, 100); err != nil || len(q.Receive(1, 1)) != 1 {
 			t.Errorf("changing a visible message hides it, or is refused: %v", err)
@@ -96,13 +96,13 @@ func TestOldHandleIsNotForgottenByAStandardQueue(t *testing.T) {
 	})
 }
 
-func TestHandleOfNoReceiptIsRefused(t *testing.T) {
+func TestSQSHandleOfNoReceiptIsRefused(t *testing.T) {
 	t.Parallel()
 	c := QueueClient()
 	q, other := NewQueue(t, c, nil), NewQueue(t, c, nil)
 	q.Send("m")
 	other.Send("m")
-	foreign := other.Receive(1, 5)[0].ReceiptHandle
+	foreign := other.Take().ReceiptHandle
 	for name, handle := range map[string]*string{"garbage": aws.String("garbage"), "base64": aws.String("Z2FyYmFnZQ=="), "of another queue": foreign} {
 		var invalid *types.ReceiptHandleIsInvalid
 		if err := q.Delete(handle); !errors.As(err, &invalid) {
@@ -117,12 +117,12 @@ func TestHandleOfNoReceiptIsRefused(t *testing.T) {
 	}
 }
 
-func TestMessageIsNotInvisibleBeyondTwelveHours(t *testing.T) {
+func TestSQSMessageIsNotInvisibleBeyondTwelveHours(t *testing.T) {
 	t.Parallel()
 	OverTime(t, func(t *testing.T) {
 		q := NewQueue(t, QueueClient(), nil)
 		q.Send("m")
-		m := q.Receive(1, 5)[0]
+		m := q.Take()
 		for _, timeout := range []int32{-1, 43_201} {
 			if err := q.Change(m.ReceiptHandle, timeout); code(err) != "InvalidParameterValue" {
 				t.Errorf("%d: %v", timeout, err)
@@ -138,7 +138,7 @@ func TestMessageIsNotInvisibleBeyondTwelveHours(t *testing.T) {
 	})
 }
 
-func TestLongPollDoesNotWaitForWhatIsThere(t *testing.T) {
+func TestSQSLongPollDoesNotWaitForWhatIsThere(t *testing.T) {
 	t.Parallel()
 	OverTime(t, func(t *testing.T) {
 		q := NewQueue(t, QueueClient(), nil)
@@ -154,7 +154,7 @@ func TestLongPollDoesNotWaitForWhatIsThere(t *testing.T) {
 	})
 }
 
-func TestQueueWaitsByItselfWhenItIsToldSo(t *testing.T) {
+func TestSQSQueueWaitsByItselfWhenItIsToldSo(t *testing.T) {
 	t.Parallel()
 	OverTime(t, func(t *testing.T) {
 		q := NewQueue(t, QueueClient(), Attributes{"ReceiveMessageWaitTimeSeconds": "2"})
@@ -165,7 +165,7 @@ func TestQueueWaitsByItselfWhenItIsToldSo(t *testing.T) {
 	})
 }
 
-func TestLongPollDoesNotMissWhatComesMeanwhile(t *testing.T) {
+func TestSQSLongPollDoesNotMissWhatComesMeanwhile(t *testing.T) {
 	t.Parallel()
 	for name, happen := range map[string]func(q *Queue, m types.Message){
 		"sent":       func(q *Queue, _ types.Message) { q.Send("new") },
@@ -177,7 +177,7 @@ func TestLongPollDoesNotMissWhatComesMeanwhile(t *testing.T) {
 			OverTime(t, func(t *testing.T) {
 				q := NewQueue(t, QueueClient(), nil)
 				q.Send("old")
-				m := q.Receive(1, 5)[0]
+				m := q.Take()
 				start := time.Now()
 				got := make(chan []types.Message)
 				go func() { got <- q.Receive(10, 20) }()
@@ -191,7 +191,7 @@ func TestLongPollDoesNotMissWhatComesMeanwhile(t *testing.T) {
 	}
 }
 
-func TestReceiversThatWaitDoNotGetTheSameMessage(t *testing.T) {
+func TestSQSReceiversThatWaitDoNotGetTheSameMessage(t *testing.T) {
 	t.Parallel()
 	OverTime(t, func(t *testing.T) {
 		q := NewQueue(t, QueueClient(), nil)
@@ -221,7 +221,7 @@ func TestReceiversThatWaitDoNotGetTheSameMessage(t *testing.T) {
 	})
 }
 
-func TestReceiveOutOfBoundsIsRefused(t *testing.T) {
+func TestSQSReceiveOutOfBoundsIsRefused(t *testing.T) {
 	t.Parallel()
 	c := QueueClient()
 	q := NewQueue(t, c, nil)

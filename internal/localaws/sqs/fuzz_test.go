@@ -72,7 +72,9 @@ func little(tb testing.TB, now time.Time) (*sqs.Service, string) {
 		}
 	}
 	text, err := json.Marshal(out.Answer)
-	var answer struct{ Messages []struct{ ReceiptHandle string } }
+	var answer struct {
+		Messages []struct{ ReceiptHandle string }
+	}
 	if err != nil || json.Unmarshal(text, &answer) != nil {
 		tb.Fatal(err)
 	}

@@ -130,7 +130,9 @@ func (w *world) send(random *rand.Rand) {
 
 func (w *world) receive(random *rand.Rand) {
 	n, timeout := 1+random.IntN(4), random.IntN(4)
-	var out struct{ Messages []struct{ Body, ReceiptHandle string } }
+	var out struct {
+		Messages []struct{ Body, ReceiptHandle string }
+	}
 	w.do("ReceiveMessage", map[string]any{"QueueUrl": w.queue(), "MaxNumberOfMessages": n, "VisibilityTimeout": timeout}, &out)
 	for _, body := range w.buried() {
 		x := w.find(body)
@@ -163,7 +165,9 @@ func (w *world) receive(random *rand.Rand) {
 // buried takes the dead letters out of their queue.
 func (w *world) buried() (bodies []string) {
 	for {
-		var out struct{ Messages []struct{ Body, ReceiptHandle string } }
+		var out struct {
+			Messages []struct{ Body, ReceiptHandle string }
+		}
 		w.do("ReceiveMessage", map[string]any{"QueueUrl": "dead-" + w.queue(), "MaxNumberOfMessages": 10}, &out)
 		if len(out.Messages) == 0 {
 			return bodies

@@ -114,7 +114,7 @@ func TestUnprocessedEntriesAreReturnedNotDone(t *testing.T) {
 	if err != nil || len(out.Successful) != 1 || len(out.Failed) != 1 || aws.ToString(out.Failed[0].Id) != "b" || out.Failed[0].SenderFault || q.Counts() != "1 0 0" {
 		t.Errorf("%+v, %v, %s", out, err, q.Counts())
 	}
-	m := q.Receive(1, 0)[0]
+	m := q.Take()
 	deleted, err := b.client.DeleteMessageBatch(t.Context(), &sqs.DeleteMessageBatchInput{QueueUrl: &q.URL, Entries: []types.DeleteMessageBatchRequestEntry{{Id: aws.String("a"), ReceiptHandle: m.ReceiptHandle}}})
 	if err != nil || len(deleted.Failed) != 1 || q.Counts() != "0 1 0" {
 		t.Errorf("%+v, %v, %s", deleted, err, q.Counts())
@@ -305,6 +305,23 @@ func TestDeadLettersAndMovesWakeWhoWaitsForThem(t *testing.T) {
 	})
 }
 
+func TestQueueThatIsItsOwnDeadLetterQueueHidesNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(localaws.Options{})
+	q := NewQueue(t, b.client, nil)
+	_, err := b.client.SetQueueAttributes(t.Context(), &sqs.SetQueueAttributesInput{QueueUrl: &q.URL,
+		Attributes: Attributes{"RedrivePolicy": fmt.Sprintf(`{"deadLetterTargetArn":%q,"maxReceiveCount":1}`, q.ARN)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.Send("m")
+	for range 3 {
+		if err := q.Change(q.Take().ReceiptHandle, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestQueueIsNotMadeAnewOrPurgedWithinAMinute(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -320,7 +337,7 @@ func TestQueueIsNotMadeAnewOrPurgedWithinAMinute(t *testing.T) {
 		}
 		old := func() *string {
 			q.Send("m")
-			return q.Receive(1, 0)[0].ReceiptHandle
+			return q.Take().ReceiptHandle
 		}()
 		if err := purge(); err != nil {
 			t.Fatal(err)
@@ -391,7 +408,7 @@ func TestTraceOfARequestIsNotLost(t *testing.T) {
 	if _, err := sqs.NewFromConfig(cfg).SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: &q.URL, MessageBody: aws.String("m")}); err != nil {
 		t.Fatal(err)
 	}
-	if got := q.Receive(1, 0)[0].Attributes["AWSTraceHeader"]; got != "Root=1-67891233-abcdef012345678912345678" {
+	if got := q.Take().Attributes["AWSTraceHeader"]; got != "Root=1-67891233-abcdef012345678912345678" {
 		t.Errorf("%q", got)
 	}
 }
