@@ -173,6 +173,27 @@ func TestIsolation(t *testing.T) {
 			w.Errorf("the last row of the other destination left %v later", late)
 		}
 	})
+	inWorld(t, "many destinations that stall, however wide they are, delay no other", func(w *world) {
+		for _, name := range []string{"s1", "s2", "s3", "s4", "s5"} {
+			w.destination(name, outbox.Policy{Concurrency: 100}, func(ctx context.Context, _ outbox.Row) outbox.Outcome {
+				<-ctx.Done()
+				return outbox.Unknown("", "test.timeout")
+			})
+			w.put(name, 40)
+		}
+		var last atomic.Int64
+		w.destination("works", outbox.Policy{}, func(context.Context, outbox.Row) outbox.Outcome {
+			last.Store(time.Now().UnixNano())
+			pass(10 * time.Millisecond)
+			return outbox.Completed("")
+		})
+		begun := time.Now()
+		w.put("works", 50)
+		w.expect("completed", len(w.run().Completed), 50)
+		if late := time.Duration(last.Load() - begun.UnixNano()); late > time.Second {
+			w.Errorf("the last row of the other destination left %v later", late)
+		}
+	})
 	inWorld(t, "a sender that ignores its deadline holds up only its own row", func(w *world) {
 		release := make(chan struct{})
 		w.destination("mail", outbox.Policy{}, func(_ context.Context, row outbox.Row) outbox.Outcome {
@@ -206,7 +227,7 @@ func TestIsolation(t *testing.T) {
 
 func TestConcurrencyIsNeverExceeded(t *testing.T) {
 	for _, c := range []struct{ perDestination, total, destinations, want int }{
-		{4, 16, 1, 4}, {4, 16, 8, 16}, {1, 16, 3, 3}, {50, 7, 2, 7},
+		{4, 16, 1, 4}, {4, 16, 8, 16}, {1, 16, 3, 3}, {50, 7, 2, 7}, {4, 3, 20, 3}, {20, 16, 1, 16},
 	} {
 		inWorld(t, fmt.Sprintf("%+v", c), func(w *world) {
 			var now, most atomic.Int32

@@ -12,7 +12,7 @@ import (
 type lanes struct {
 	*run
 	Destination
-	slots    chan struct{}
+	share    *share
 	inFlight sync.WaitGroup
 
 	mu      sync.Mutex
@@ -22,12 +22,9 @@ type lanes struct {
 	changed chan struct{}
 }
 
-func newLanes(r *run, destination Destination) *lanes {
+func newLanes(r *run, destination Destination, share *share) *lanes {
 	destination.Policy = destination.Policy.WithDefaults()
-	return &lanes{
-		run: r, Destination: destination,
-		slots: make(chan struct{}, destination.Policy.Concurrency), changed: make(chan struct{}, 1),
-	}
+	return &lanes{run: r, Destination: destination, share: share, changed: make(chan struct{}, 1)}
 }
 
 // sweep walks the destination's lanes, then waits for the rows that it put off, unless an abandoned
@@ -100,26 +97,18 @@ func (l *lanes) inspect(id ID) (held bool) {
 // start claims and delivers a row as soon as slots are free. It returns false, having done nothing,
 // when the run must not claim any more.
 func (l *lanes) start(id ID, from *Row) bool {
-	select {
-	case l.slots <- struct{}{}:
-	case <-l.claiming.Done():
-		return false
-	}
-	select {
-	case l.total <- struct{}{}:
-	case <-l.claiming.Done():
-		<-l.slots
+	if !l.slots.acquire(l.claiming, l.share) {
 		return false
 	}
 	if !l.hasTime() {
-		l.release()
+		l.slots.release(l.share)
 		return false
 	}
 	l.mu.Lock()
 	l.busy++
 	l.mu.Unlock()
 	l.inFlight.Go(func() {
-		defer l.release()
+		defer l.slots.release(l.share)
 		if from == nil {
 			l.land(id, nil, false)
 		} else { // time has passed since it was read: deliver_by or the window may be over
@@ -135,8 +124,6 @@ func (l *lanes) start(id ID, from *Row) bool {
 	})
 	return true
 }
-
-func (l *lanes) release() { <-l.total; <-l.slots }
 
 // hasTime reports whether a row may still be claimed: the run claims, and the invocation has time for
 // one send and one settlement.
@@ -158,6 +145,7 @@ func (l *lanes) putOff(row Row) {
 // awaitPutOff starts the rows that were put off, each at its time, until none is left, the run must not
 // claim any more, or interrupt is closed.
 func (l *lanes) awaitPutOff(interrupt <-chan struct{}) {
+	l.slots.keep(l.share, 1) // for what falls due
 	for {
 		row, wait, busy := l.nextPutOff()
 		switch {
@@ -171,9 +159,7 @@ func (l *lanes) awaitPutOff(interrupt <-chan struct{}) {
 		}
 		var due <-chan time.Time
 		if row != nil {
-			timer := time.NewTimer(wait)
-			defer timer.Stop()
-			due = timer.C
+			due = time.After(wait)
 		}
 		select {
 		case <-due:

@@ -14,7 +14,7 @@ type reconciling struct {
 	ctx context.Context
 	// asking ends when the run stops asking; what is in flight then is still settled.
 	asking context.Context
-	total  chan struct{}
+	slots  *slots
 
 	mu     sync.Mutex
 	report ReconcileReport
@@ -22,7 +22,7 @@ type reconciling struct {
 }
 
 func newReconciling(ctx context.Context, r *Reconciler) *reconciling {
-	return &reconciling{Reconciler: r, ctx: ctx, total: make(chan struct{}, cmp.Or(r.Concurrency, DefaultTotalConcurrency))}
+	return &reconciling{Reconciler: r, ctx: ctx, slots: newSlots(cmp.Or(r.Concurrency, DefaultTotalConcurrency), r.Destinations)}
 }
 
 // all walks the lanes of all destinations at once: they do not wait for each other.
@@ -30,18 +30,19 @@ func (r *reconciling) all() (ReconcileReport, error) {
 	var stop context.CancelFunc
 	r.asking, stop = context.WithTimeout(r.ctx, ClaimFor)
 	defer stop()
-	var walking sync.WaitGroup
-	for _, d := range r.Destinations {
+	var walks sync.WaitGroup
+	for i, d := range r.Destinations {
 		d.Policy = d.Policy.WithDefaults()
-		walking.Go(func() {
+		walks.Go(func() {
+			defer r.slots.keep(r.slots.of[i], 0)
 			for shard := range d.Policy.Shards {
 				if inPart(d.Name, shard, r.Part, r.Of) {
-					r.walk(d, Lane{Kind: UnknownLane, Destination: d.Name, Shard: shard})
+					r.walk(d, Lane{Kind: UnknownLane, Destination: d.Name, Shard: shard}, r.slots.of[i])
 				}
 			}
 		})
 	}
-	walking.Wait()
+	walks.Wait()
 	for _, ids := range []*[]ID{
 		&r.report.Completed, &r.report.Failed, &r.report.Resent,
 		&r.report.Unresolved, &r.report.WithoutLookup, &r.report.Skipped,
@@ -53,8 +54,8 @@ func (r *reconciling) all() (ReconcileReport, error) {
 
 // walk asks about the due rows of a lane, oldest first, until none is left or the run must not ask any
 // more.
-func (r *reconciling) walk(d Destination, lane Lane) {
-	w := laneWalk{reconciling: r, Destination: d, found: Walk{Lane: lane}, slots: make(chan struct{}, d.Policy.Concurrency)}
+func (r *reconciling) walk(d Destination, lane Lane, share *share) {
+	w := laneWalk{reconciling: r, Destination: d, found: Walk{Lane: lane}, share: share}
 	listed := true
 	for after := ""; r.hasTime(); {
 		page, next, err := r.Store.List(r.asking, lane, readClock(r.Now), after)
@@ -83,7 +84,7 @@ type laneWalk struct {
 	*reconciling
 	Destination
 	found    Walk // under the run's mutex
-	slots    chan struct{}
+	share    *share
 	inFlight sync.WaitGroup
 }
 
@@ -97,19 +98,11 @@ func (w *laneWalk) visit(entry Entry) {
 		w.file(&w.report.WithoutLookup, entry.ID, readClock(w.Now).Sub(entry.LaneAt))
 		return
 	}
-	select {
-	case w.slots <- struct{}{}:
-	case <-w.asking.Done():
-		return
-	}
-	select {
-	case w.total <- struct{}{}:
-	case <-w.asking.Done():
-		<-w.slots
+	if !w.slots.acquire(w.asking, w.share) {
 		return
 	}
 	w.inFlight.Go(func() {
-		defer func() { <-w.total; <-w.slots }()
+		defer w.slots.release(w.share)
 		if w.hasTime() {
 			w.reconcile(entry.ID)
 		}

@@ -18,7 +18,7 @@ type run struct {
 	// claiming ends when the run stops claiming; what is in flight then is still settled.
 	claiming context.Context
 	begun    time.Time
-	total    chan struct{}
+	slots    *slots
 	lanes    []*lanes
 
 	mu        sync.Mutex
@@ -38,10 +38,10 @@ type abandonedRow struct {
 func newRun(ctx context.Context, d *Dispatcher) *run {
 	r := &run{
 		Dispatcher: d, ctx: ctx, begun: time.Now(), found: make(chan struct{}),
-		total: make(chan struct{}, cmp.Or(d.Concurrency, DefaultTotalConcurrency)),
+		slots: newSlots(cmp.Or(d.Concurrency, DefaultTotalConcurrency), d.Destinations),
 	}
-	for _, destination := range d.Destinations {
-		r.lanes = append(r.lanes, newLanes(r, destination))
+	for i, destination := range d.Destinations {
+		r.lanes = append(r.lanes, newLanes(r, destination, r.slots.of[i]))
 	}
 	return r
 }
@@ -56,6 +56,7 @@ func (r *run) eachDestination(step func(*lanes)) {
 	for _, l := range r.lanes {
 		all.Go(func() {
 			step(l)
+			l.slots.keep(l.share, 0)
 			l.inFlight.Wait()
 		})
 	}
