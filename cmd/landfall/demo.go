@@ -13,7 +13,8 @@ import (
 
 func (a *app) demoCommand() *cobra.Command {
 	o := demo.Options{Source: ".", Folder: "build"}
-	cmd := &cobra.Command{
+	var cmd *cobra.Command
+	cmd = &cobra.Command{
 		Use:   "demo",
 		Short: "Show the main job on this machine, with real payloads and a remote that misbehaves",
 		Long: `Show the main job on this machine, with real payloads and a remote that misbehaves.
@@ -27,7 +28,7 @@ Run it in the source tree: it needs Go, and nothing else. With --endpoint-url or
 there, which must be on this machine.`,
 		Args: cobra.NoArgs,
 		RunE: a.do(func(ctx context.Context, _ []string) error {
-			if o.Rows < 0 {
+			if o.Rows < 1 && cmd.Flags().Changed("rows") {
 				return badInput(fmt.Errorf("--rows %d: want 1 or more", o.Rows))
 			}
 			o.Output = a.stdout

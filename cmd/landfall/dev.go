@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,7 +18,7 @@ import (
 const devStops = 5 * time.Second
 
 func (a *app) devCommand() *cobra.Command {
-	o := desk.Options{Source: ".", Folder: filepath.Join("build", "dev")}
+	o := desk.Options{Source: "."}
 	var every time.Duration
 	cmd := &cobra.Command{
 		Use:   "dev",
@@ -47,6 +47,10 @@ func (a *app) dev(ctx context.Context, o desk.Options, every time.Duration) (err
 	if every <= 0 {
 		return badInput(fmt.Errorf("--every %v: want more than 0", every))
 	}
+	if o.Folder, err = os.MkdirTemp("", "landfall-dev-"); err != nil { // of its own: several may run at once
+		return fmt.Errorf("make a folder for the configuration: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(o.Folder)) }()
 	d, err := desk.Start(ctx, o)
 	if err != nil {
 		return err

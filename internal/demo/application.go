@@ -45,7 +45,7 @@ func (d *demo) put(ctx context.Context) error {
 			err = box.Put(ctx, row)
 		}
 		if err != nil {
-			return fmt.Errorf("put row %d of %d: %w", i+1, len(d.effects), err)
+			return fmt.Errorf("put %s: %w", e.payload.name, err)
 		}
 	}
 	fmt.Fprintf(d.out, "put, %d of them in a transaction with an item of the application's own\n", inTransactions)

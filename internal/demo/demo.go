@@ -36,8 +36,8 @@ type Options struct {
 }
 
 const (
-	sweepEvery  = 2 * time.Second
-	sendTimeout = 2 * time.Second // as in landfall.yaml
+	sweepEvery  = time.Second
+	sendTimeout = time.Second // as in landfall.yaml
 	// partnerOpens is how long the partner's port is closed.
 	partnerOpens = 3 * time.Second
 	// patience bounds the demo.

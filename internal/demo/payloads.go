@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,7 +15,8 @@ import (
 
 // payload is one real message: a webhook as it was recorded.
 type payload struct {
-	// name is its path below the payloads' folder, the source of its idempotency keys.
+	// name is its path below the payloads' folder, the source of its idempotency keys: escaped as in a
+	// URL, because keys travel in a header.
 	name string
 	body []byte
 }
@@ -53,7 +55,7 @@ func load(dir string) (all []payload, err error) {
 			return err
 		}
 		name, err := filepath.Rel(dir, path)
-		all = append(all, payload{filepath.ToSlash(name), body})
+		all = append(all, payload{(&url.URL{Path: filepath.ToSlash(name)}).EscapedPath(), body})
 		return err
 	})
 	switch {
