@@ -354,7 +354,7 @@ func TestLambda(t *testing.T) {
 				}
 				begun := time.Now()
 				s := routing.Snapshot{Group: routing.NewGroup("couriers", asking(body).Candidates...), Function: f}
-				d := s.Select(t.Context(), asking(body))
+				d := s.Choose(t.Context(), routing.Choice{Message: asking(body).Message})
 				if took := time.Since(begun); took > routing.EvaluationTimeout {
 					t.Errorf("took %v", took)
 				}

@@ -37,9 +37,7 @@ type flow struct {
 	*view
 	receipt Receipt
 	event   Event
-	// own says that this invocation wrote the attempt that is under way.
-	own  bool
-	step Step
+	step    Step
 	// refused is a write that was refused.
 	refused *RefusedError
 	// done says that nothing is to be decided any more.
@@ -138,12 +136,11 @@ func (b *batch) decide(f *flow) {
 func (b *batch) situation(f *flow) (Situation, error) {
 	now := b.now()
 	token, err := b.token()
-	tried := append(f.receipt.Tried(), f.receipt.Consumer)
-	others, _ := f.Candidates(tried, nil, now)
+	others, _ := f.Candidates(f.receipt.passed(), nil, now)
 	return Situation{
 		ID: f.handled.ID, Policy: f.Policy, Receipt: f.receipt, Event: f.event, SentAt: f.SentAt, Receives: f.Receives,
 		Oversize: f.Bytes > MaxIncomingBytes || f.AttributeCount > MaxIncomingAttributes,
-		Own:      f.own, Current: f.membership(f.receipt.Consumer, now), Others: len(others) > 0, Token: token, Now: now,
+		Current:  f.membership(f.receipt.Consumer, now), Others: len(others) > 0, Token: token, Now: now,
 	}, err
 }
 
@@ -154,12 +151,9 @@ func (b *batch) choose(f *flow) {
 		return
 	}
 	now := b.now()
-	tried := append(f.receipt.Tried(), f.receipt.Consumer)
-	candidates, _ := f.Candidates(tried, b.lapses.lately(f.Incoming.Group, now), now)
-	for i, c := range candidates {
-		candidates[i].ConsumerState = c.plus(f.given[c.ID])
-	}
-	d := f.Select(b.ctx, Question{Message: f.Message, Attempt: f.receipt.Attempt + 1, Candidates: candidates})
+	d := f.Choose(b.ctx, Choice{
+		Message: f.Message, Receipt: f.receipt, LapsedLately: b.lapses.lately(f.Incoming.Group, now), Given: f.given, Now: now,
+	})
 	if d.Err != nil {
 		f.event, f.handled.Err = Event{Kind: NobodyChosen}, d.Err
 		return
@@ -179,7 +173,7 @@ func (f *flow) overtaken() {
 	if f.event.Kind == Chosen {
 		f.given[f.event.Consumer]--
 	}
-	f.receipt, f.own, f.done = f.refused.Receipt, false, false
+	f.receipt, f.done = f.refused.Receipt, false
 	f.receipt.ID = f.handled.ID
 	f.event, f.step, f.refused = Event{Kind: Overtaken}, Step{}, nil
 }
@@ -270,12 +264,9 @@ func (b *batch) write(f *flow) {
 func (b *batch) written(f *flow, m Move, receipt Receipt) {
 	f.receipt = receipt
 	switch m.Kind {
-	case Assign, Reassign:
-		f.own = true
-		if m.Kind == Reassign {
-			reroutes := receipt.Outcome().Reroutes
-			f.handled.Reroutes = append(f.handled.Reroutes, reroutes[len(reroutes)-1])
-		}
+	case Reassign:
+		reroutes := receipt.Outcome().Reroutes
+		f.handled.Reroutes = append(f.handled.Reroutes, reroutes[len(reroutes)-1])
 	case Extend:
 		f.handled.Extended = true
 	}

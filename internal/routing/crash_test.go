@@ -219,3 +219,38 @@ func TestNoLostAnswerOrFailureOfAnyCallLosesOrDoublesAMessage(t *testing.T) {
 		})
 	}
 }
+
+func TestOneLostAnswerOfAWriteDoesNotDelayTheMessage(t *testing.T) {
+	inWorld(t, "assignment", func(w *world) {
+		w.consumer("a", w.accepts(0))
+		w.send("m1")
+		f := &faults{world: w, lost: map[int]bool{2: true}} // after the snapshot
+		w.router = f.between()
+		if h := w.invoke(w.receive())[0]; h.Err != nil || h.Forwards != 1 {
+			t.Errorf("%+v", h)
+		}
+	})
+}
+
+func TestBatchDoesNotCostMoreCallsThanItNeeds(t *testing.T) {
+	inWorld(t, "ten messages", func(w *world) {
+		w.consumer("a", w.ignores())
+		w.consumer("b", w.accepts(0))
+		for i := range 10 {
+			w.send(fmt.Sprint("m", i))
+		}
+		calls := func(want int, what string) {
+			f := &faults{world: w}
+			w.router = f.between()
+			w.invoke(w.receive())
+			w.expect("calls for "+what, f.calls, want)
+		}
+		calls(1+10+1+1, "a first try: a snapshot, the receipts, a hold, a forward")
+		pass(31 * time.Second)
+		calls(1+10+10+1+1, "a reroute: besides, a reading of each receipt")
+		w.working.Wait()
+		for i := range 10 {
+			w.end(fmt.Sprint("m", i))
+		}
+	})
+}

@@ -48,8 +48,6 @@ type Situation struct {
 	Receives int
 	// Oversize says that there is no room for the envelope.
 	Oversize bool
-	// Own says that this invocation wrote the attempt that is under way.
-	Own bool
 	// Current is the standing of the consumer that has the message.
 	Current Membership
 	// Others says that there are live members that were not tried, beside that consumer.
@@ -107,7 +105,7 @@ type Step struct {
 //	pending    returned                     mark it again, hold, forward to the same consumer
 //	pending    delivered                    accept, delete
 //	pending    errored, unknown             nothing: it is held
-//	pending    refused                      only if this invocation alone has forwarded it: as above
+//	pending    refused                      as above, unless it is marked: another forward may have been taken
 func Decide(s Situation) Step {
 	switch s.Receipt.State {
 	case Accepted:
@@ -230,7 +228,7 @@ func (s Situation) answered() Step {
 	switch {
 	case end == "" || end == EndErrored && onDelivery:
 		return Step{}
-	case s.Others && (!onDelivery || s.Own && !s.Receipt.Again):
+	case s.Others && !(onDelivery && s.Receipt.Again): // unmarked, only who wrote it has forwarded it
 		return Step{Select: true, End: end, Seen: s.Now}
 	}
 	return s.wait()

@@ -55,7 +55,6 @@ func onDelivery(s *routing.Situation) {
 	s.Policy.Accept, s.Receipt.OnDelivery = routing.OnDelivery, true
 }
 func again(s *routing.Situation)    { s.Receipt.Again = true }
-func own(s *routing.Situation)      { s.Own = true }
 func alone(s *routing.Situation)    { s.Others = false }
 func draining(s *routing.Situation) { s.Current = routing.DrainingMember }
 func gone(s *routing.Situation)     { s.Current = routing.NoMember }
@@ -165,12 +164,11 @@ func TestDecide(t *testing.T) {
 		{"on delivery: 900 receives of 1000", situation(onDelivery, pending, received(900)), brief{Move: routing.Kill, Reason: routing.ReasonDeliveryUnknown, Bury: true, Delete: true}},
 		{"on delivery: no receipt, past max_wait", situation(onDelivery, tooOld), brief{Move: routing.Kill, Reason: routing.ReasonMaxWait, Bury: true, Delete: true}},
 		{"on delivery: delivered", situation(onDelivery, pending, event(routing.Delivered)), brief{Move: routing.Accept, Delete: true}},
-		{"on delivery: unknown", situation(onDelivery, pending, own, event(routing.ForwardUnknown)), brief{}},
-		{"on delivery: errored", situation(onDelivery, pending, own, event(routing.ForwardErrored)), brief{}},
-		{"on delivery: refused, own", situation(onDelivery, pending, own, event(routing.ForwardRefused)), brief{Selects: true, Select: routing.EndRefused}},
-		{"on delivery: refused, own, nobody else", situation(onDelivery, pending, own, alone, event(routing.ForwardRefused)), brief{Hold: backOff}},
-		{"on delivery: refused, another's", situation(onDelivery, pending, event(routing.ForwardRefused)), brief{Hold: backOff}},
-		{"on delivery: refused, own but marked", situation(onDelivery, pending, own, again, event(routing.ForwardRefused)), brief{Hold: backOff}},
+		{"on delivery: unknown", situation(onDelivery, pending, event(routing.ForwardUnknown)), brief{}},
+		{"on delivery: errored", situation(onDelivery, pending, event(routing.ForwardErrored)), brief{}},
+		{"on delivery: refused", situation(onDelivery, pending, event(routing.ForwardRefused)), brief{Selects: true, Select: routing.EndRefused}},
+		{"on delivery: refused, nobody else", situation(onDelivery, pending, alone, event(routing.ForwardRefused)), brief{Hold: backOff}},
+		{"on delivery: refused, marked", situation(onDelivery, pending, again, event(routing.ForwardRefused)), brief{Hold: backOff}},
 		{"the attempt's own mode counts, not today's: lapsed", situation(lapsed, func(s *routing.Situation) { s.Policy.Accept = routing.OnDelivery }),
 			brief{Selects: true, Select: routing.EndLapsed}},
 		{"the attempt's own mode counts, not today's: on delivery", situation(onDelivery, lapsed, func(s *routing.Situation) { s.Policy.Accept = routing.Explicit }),

@@ -1,8 +1,6 @@
 package routing
 
-import (
-	"time"
-)
+import "time"
 
 // ID names a message within its group, and its receipt. It is free of the message's content.
 type ID struct {
@@ -111,6 +109,14 @@ func (r Receipt) Tried() []string {
 		tried[i] = past.Consumer
 	}
 	return tried
+}
+
+// passed are the consumers that cannot be the next one: those tried, and the one that has the message.
+func (r Receipt) passed() []string {
+	if r.Consumer == "" {
+		return nil
+	}
+	return append(r.Tried(), r.Consumer)
 }
 
 // same reports whether nothing that moves depend on has changed between two readings of a receipt.

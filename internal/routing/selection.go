@@ -24,11 +24,23 @@ type Excluded struct {
 	Why      Exclusion
 }
 
-// Decision is what came of asking a routing function, in full.
+// Choice is what a consumer is chosen for, and what is known beside the snapshot.
+type Choice struct {
+	Message Message
+	// Receipt is the message's; its State is "" if it has none.
+	Receipt Receipt
+	// LapsedLately tells who let a message lapse lately. Optional.
+	LapsedLately func(consumer string) bool
+	// Given counts the messages that consumers were given since the snapshot. Optional.
+	Given map[string]int64
+	Now   time.Time
+}
+
+// Decision is what came of a choice, in full.
 type Decision struct {
 	Question Question
 	Excluded []Excluded
-	// Function is the hash of the function that was asked.
+	// Function is the hash of the function that was asked, "" if none was.
 	Function string
 	// Consumer is the one that was picked, "" if Err is not nil.
 	Consumer string
@@ -63,11 +75,17 @@ func (s Snapshot) Candidates(tried []string, lapsedLately func(id string) bool, 
 	return candidates, excluded
 }
 
-// Select asks the snapshot's function. Whatever the function does, a consumer that is no candidate is not
-// selected, and the answer is there within EvaluationTimeout and a second.
-func (s Snapshot) Select(ctx context.Context, q Question) Decision {
-	d := Decision{Question: q}
-	if len(q.Candidates) == 0 {
+// Choose finds the candidates and asks the snapshot's function. Whatever the function does, a consumer that is
+// no candidate is not picked, and the decision is there within EvaluationTimeout and a second.
+func (s Snapshot) Choose(ctx context.Context, c Choice) Decision {
+	candidates, excluded := s.Candidates(c.Receipt.passed(), c.LapsedLately, c.Now)
+	for i := range candidates {
+		candidates[i].ConsumerState = candidates[i].plus(c.Given[candidates[i].ID])
+	}
+	d := Decision{
+		Question: Question{Message: c.Message, Attempt: c.Receipt.Attempt + 1, Candidates: candidates}, Excluded: excluded,
+	}
+	if len(candidates) == 0 {
 		d.Err = ErrNoConsumerAvailable
 		return d
 	}
@@ -76,13 +94,13 @@ func (s Snapshot) Select(ctx context.Context, q Question) Decision {
 		return d
 	}
 	d.Function = s.Function.Hash()
-	id, err := s.evaluate(ctx, q)
+	id, err := s.evaluate(ctx, d.Question)
 	switch {
 	case err != nil:
 		d.Err = err
 	case id == "":
 		d.Err = ErrNoConsumerAvailable
-	case !slices.ContainsFunc(q.Candidates, func(c Consumer) bool { return c.ID == id }):
+	case !slices.ContainsFunc(candidates, func(c Consumer) bool { return c.ID == id }):
 		_, member := s.Consumer(id)
 		d.Err = &UnknownConsumerSelectedError{ID: id, Member: member}
 	default:

@@ -125,6 +125,8 @@ func (w *world) remove(id string) {
 
 // send puts messages m<from> ... into the ingress queue.
 func (w *world) send(ids ...string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	for _, id := range ids {
 		w.queue = append(w.queue, &queued{
 			Incoming: routing.Incoming{
@@ -338,6 +340,8 @@ func (w *world) receipt(message string) routing.Receipt {
 func (w *world) end(message string) routing.Receipt {
 	w.Helper()
 	r := w.receipt(message)
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	accepted := w.accepted[message]
 	if r.OnDelivery {
 		accepted = w.took[message]
