@@ -76,7 +76,7 @@ func TestExitCodesAreNotMixedUp(t *testing.T) {
 		{[]string{"validate", "--help"}, 0, "validate [FILE]", ""},
 		{nil, 2, "", "a command is missing"},
 		{[]string{"valdate"}, 2, "", `unknown command "valdate"`},
-		{[]string{"rows"}, 2, "", "a command is missing: cancel, get, list, resolve, retry"},
+		{[]string{"rows"}, 2, "", "a command is missing: audit, cancel, get, list, resolve, retry"},
 		{[]string{"rows", "drop"}, 2, "", `unknown command "drop"`},
 		{[]string{"rows", "get"}, 2, "", "accepts between 1 and 2 arg"},
 		{[]string{"rows", "get", "not-a-name"}, 2, "", "a row's name is"},

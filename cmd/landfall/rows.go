@@ -15,7 +15,7 @@ func (a *app) rowsCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  needsCommand,
 	}
-	cmd.AddCommand(a.rowsCancelCommand(), a.rowsGetCommand(), a.rowsListCommand(), a.rowsResolveCommand(), a.rowsRetryCommand())
+	cmd.AddCommand(a.rowsAuditCommand(), a.rowsCancelCommand(), a.rowsGetCommand(), a.rowsListCommand(), a.rowsResolveCommand(), a.rowsRetryCommand())
 	return cmd
 }
 

@@ -79,14 +79,15 @@ func findRow(ctx context.Context, client *dynamodb.Client, args []string) (outbo
 	if m == nil {
 		return outbox.ID{}, badInput(errors.New("a row's name is <destination>/<16 hex digits>; or give destination and key"))
 	}
-	pages := dynamodb.NewScanPaginator(client, &dynamodb.ScanInput{
-		TableName:                 aws.String(outboxTable()),
-		ProjectionExpression:      aws.String("#pk"),
-		FilterExpression:          aws.String("begins_with(#pk, :destination)"),
-		ExpressionAttributeNames:  map[string]string{"#pk": schema.PK},
-		ExpressionAttributeValues: map[string]types.AttributeValue{":destination": &types.AttributeValueMemberS{Value: m[1] + schema.Separator}},
-		ConsistentRead:            aws.Bool(true),
-	})
+	in := &dynamodb.ScanInput{
+		TableName: aws.String(outboxTable()), ConsistentRead: aws.Bool(true),
+		ProjectionExpression: aws.String("#pk"), ExpressionAttributeNames: map[string]string{"#pk": schema.PK},
+	}
+	if m[1] != outbox.InvalidDestination { // a stranger's key may begin with anything
+		in.FilterExpression = aws.String("begins_with(#pk, :destination)")
+		in.ExpressionAttributeValues = map[string]types.AttributeValue{":destination": &types.AttributeValueMemberS{Value: m[1] + schema.Separator}}
+	}
+	pages := dynamodb.NewScanPaginator(client, in)
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/landfall-dev/landfall/internal/localaws"
 	"github.com/landfall-dev/landfall/internal/outboxdb"
@@ -16,8 +17,9 @@ import (
 
 // rowsBundle is a table, and the command line on it.
 type rowsBundle struct {
-	t    *testing.T
-	args []string
+	t      *testing.T
+	client *dynamodb.Client
+	args   []string
 }
 
 func setupRows(t *testing.T) *rowsBundle {
@@ -34,7 +36,7 @@ func setupRows(t *testing.T) *rowsBundle {
 		t.Fatal(err)
 	}
 	config := write(t, "landfall.yaml", goodConfig)
-	return &rowsBundle{t, []string{"--endpoint-url", server.URL, "--config", config}}
+	return &rowsBundle{t, client, []string{"--endpoint-url", server.URL, "--config", config}}
 }
 
 func (b *rowsBundle) execute(stdin string, args ...string) result {
@@ -116,7 +118,7 @@ func TestMissingTableIsNotAMystery(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { server.Close() })
-	b := &rowsBundle{t, []string{"--endpoint-url", server.URL, "--config", write(t, "landfall.yaml", goodConfig)}}
+	b := &rowsBundle{t, nil, []string{"--endpoint-url", server.URL, "--config", write(t, "landfall.yaml", goodConfig)}}
 	for _, args := range [][]string{
 		{"enqueue", "charge", "--key", "k", "--data", "d"},
 		{"rows", "get", "charge", "k"},
@@ -169,5 +171,32 @@ func TestRowsReachNoTerminalRaw(t *testing.T) {
 	t.Parallel()
 	if got := printable("a\x1b[2J\u009b\n\tä"); got != "a?[2J???ä" {
 		t.Errorf("printable: %q", got)
+	}
+}
+
+func TestWhatNoSweepFindsIsNotOverlookedByAnAudit(t *testing.T) {
+	t.Parallel()
+	b := setupRows(t)
+	b.must("", "enqueue", "mail", "--key", "good", "--data", "{}", "--command-id", "command-1")
+	if got := b.must("", "rows", "audit"); got != "1 rows, nothing to object to\n" {
+		t.Errorf("a row in order: %q", got)
+	}
+	if got := b.must("", "rows", "audit", "--command", "command-1"); strings.Count(got, "\n") != 2 {
+		t.Errorf("rows of the command:\n%s\nwant one", got)
+	}
+	_, err := b.client.PutItem(t.Context(), &dynamodb.PutItemInput{
+		TableName: aws.String(schema.OutboxTable),
+		Item: map[string]types.AttributeValue{
+			schema.PK:      &types.AttributeValueMemberS{Value: "mail#secret-key"},
+			schema.Status:  &types.AttributeValueMemberS{Value: schema.StatusPending},
+			schema.Payload: &types.AttributeValueMemberS{Value: "secret payload"},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := b.execute("", "rows", "audit")
+	if got.code != exitNo || !strings.Contains(got.stdout, "lane missing") || strings.Contains(got.stdout+got.stderr, "secret") {
+		t.Errorf("a row in no lane: exit code %d\n%s%s", got.code, got.stdout, got.stderr)
 	}
 }

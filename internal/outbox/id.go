@@ -19,6 +19,9 @@ const MaxKeyBytes = 512
 // MaxDestinationBytes bounds the name of a destination.
 const MaxDestinationBytes = 63
 
+// InvalidDestination is what a row is named after whose destination is not a possible one.
+const InvalidDestination = "invalid"
+
 // ID names a row: at most one exists per destination and idempotency key while it is retained.
 //
 // The key belongs to the application and may be personal, so an ID formats and logs itself as
@@ -42,7 +45,7 @@ func (id ID) String() string {
 	sum := sha256.Sum256([]byte(id.PK()))
 	destination := id.Destination
 	if ValidateDestination(destination) != nil {
-		destination = "invalid"
+		destination = InvalidDestination
 	}
 	return destination + "/" + hex.EncodeToString(sum[:8])
 }
