@@ -8,7 +8,7 @@ GOARCH_LAMBDA ?= arm64
 RACE := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo -race)
 
 .DEFAULT_GOAL := help
-.PHONY: run test build lint fmt clean help go
+.PHONY: run test build lint fuzz sim sim-mutants conformance foreign fmt clean help go
 
 run: go ## Show the main job on this machine: real payloads, a remote that misbehaves, killed processes
 	@$(GO) build -o build/landfall ./cmd/landfall
@@ -31,6 +31,33 @@ lint: go ## Check format, vet, staticcheck and go.mod
 	$(GO) mod tidy -diff
 	$(GO) -C tools mod tidy -diff
 
+FUZZTIME ?= 5s
+fuzz: go ## Fuzz every parser of outside bytes, FUZZTIME each (5s)
+	@grep -rl '^func Fuzz' --include='*_test.go' functions internal cmd | sort -u | while read -r file; do \
+		for target in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' $$file); do \
+			echo "$$(dirname $$file) $$target"; \
+			$(GO) test -run='^$$' -fuzz="^$$target\$$" -fuzztime=$(FUZZTIME) ./$$(dirname $$file) || exit 1; \
+		done; \
+	done
+
+SEEDS ?= 10000
+SDKSEEDS ?= 300
+sim: go ## Simulate: SEEDS worlds at the ports (10000), SDKSEEDS through the SDK (300)
+	$(GO) test ./internal/sim -count=1 -timeout=60m -v -run=Worlds -args -seeds=$(SEEDS)
+	$(GO) test ./internal/sim -count=1 -timeout=60m -v -run=Worlds -args -seeds=$(SDKSEEDS) -sdk
+
+sim-mutants: go ## Break the protocol on purpose, and show that the simulation notices
+	$(GO) run ./internal/sim/mutants $(ARGS)
+
+ENDPOINT ?=
+conformance: go ## Hold any AWS endpoint on this machine to our tests: ENDPOINT=http://127.0.0.1:8000
+	@[ -n "$(ENDPOINT)" ] || { echo "usage: make conformance ENDPOINT=http://127.0.0.1:8000"; exit 2; }
+	LANDFALL_ENDPOINT=$(ENDPOINT) $(GO) test -count=1 ./internal/localaws/conformance
+	LANDFALL_ENDPOINT=$(ENDPOINT) $(GO) test -count=1 ./internal/outboxdb -run=TestConformance
+
+foreign: go ## Land rows put by Python (boto3) and by the AWS command line; needs both
+	$(GO) test -count=1 -tags foreign ./test/foreign
+
 fmt: go ## Format the code
 	gofmt -w $$(git ls-files '*.go')
 
@@ -38,7 +65,7 @@ clean: ## Remove what was built
 	rm -rf build dist
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 go:
 	@command -v $(GO) >/dev/null 2>&1 || { echo "Landfall needs Go 1.25 or newer, and nothing else: https://go.dev/dl/"; exit 1; }
