@@ -2,6 +2,7 @@ package landfallcdk_test
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -74,11 +75,16 @@ func TestConcurrencyIsNotReservedWhereNoneIsToSpare(t *testing.T) {
 
 // actions is everything that a function may do, by what it may be done to.
 var actions = map[string][]string{
-	`{"Fn::GetAtt":["LandfallOutboxED842621","Arn"]}`:                                         {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"},
-	`{"Fn::Join":["",[{"Fn::GetAtt":["LandfallOutboxED842621","Arn"]},"/index/lane-index"]]}`: {"dynamodb:Query"},
-	`its logs`: {"logs:CreateLogStream", "logs:PutLogEvents"},
+	table:      {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"},
+	index:      {"dynamodb:Query"},
+	"its logs": {"logs:CreateLogStream", "logs:PutLogEvents"},
 	`"*"`:      {"xray:PutTelemetryRecords", "xray:PutTraceSegments"},
 }
+
+const (
+	table = `{"Fn::GetAtt":["LandfallOutboxED842621","Arn"]}`
+	index = `{"Fn::Join":["",[` + table + `,"/index/lane-index"]]}`
+)
 
 func TestNoFunctionMayDoMoreThanItNeeds(t *testing.T) {
 	got := synth(t, props(t, twoDestinations))
@@ -113,6 +119,37 @@ func TestNoFunctionMayDoMoreThanItNeeds(t *testing.T) {
 		}
 		_, function := got.one("Lambda::Function", "Landfall"+name)
 		got.want(function, map[string]string{"Role": fmt.Sprintf(`{"Fn::GetAtt":[%q,"Arn"]}`, role)})
+	}
+}
+
+// TestThePageDoesNotHideAPermission compares the page with the table above.
+func TestThePageDoesNotHideAPermission(t *testing.T) {
+	const page = "../../docs/deploy.md"
+	const begin, end = "-update -->\n", "<!-- end -->"
+	src, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, _ := strings.Cut(string(src), begin)
+	listed, after, found := strings.Cut(rest, end)
+	if !found {
+		t.Fatalf("%s has no place for the permissions", page)
+	}
+	var want strings.Builder
+	want.WriteString("| on | dispatch, reconcile |\n|---|---|\n")
+	for _, on := range []struct{ name, resource string }{
+		{"the outbox table", table}, {"its `lane-index`", index}, {"its own log group", "its logs"}, {"`*`", `"*"`},
+	} {
+		fmt.Fprintf(&want, "| %s | `%s` |\n", on.name, strings.Join(actions[on.resource], "`, `"))
+	}
+	if *update {
+		if err := os.WriteFile(page, []byte(before+begin+want.String()+end+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(want.String(), listed); diff != "" {
+		t.Errorf("run go test ./landfallcdk -update (-want +got):\n%s", diff)
 	}
 }
 
