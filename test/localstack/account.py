@@ -66,7 +66,7 @@ class LocalStack:
                 [sys.executable, "-m", "localstack.runtime.main"],
                 env=inherited() | settings, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
-        until("LocalStack answers", 60, self._healthy)
+        until("LocalStack answers", 120, self._healthy)
 
     def _healthy(self) -> bool:
         if self._process.poll() is not None:
@@ -98,7 +98,7 @@ class LocalStack:
 
     def run(self, *command: str, check: bool = True, **environment: str) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
-            command, env=inherited() | self.environment | environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=240
+            command, env=inherited() | self.environment | environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600
         )
         if check and done.returncode:
             raise SystemExit(f"e2e-localstack: {' '.join(command)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")

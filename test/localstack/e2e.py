@@ -111,7 +111,7 @@ class Test:
 
     def deploy_in_mid_flight(self) -> None:
         """While a request is in flight that is not answered before the deployment is over."""
-        until("a rule fires", 90, self.remote.held.is_set)
+        until("a rule fires", 150, self.remote.held.is_set)
         say("the dispatch function's rule has fired; deploying a change while a row is in flight")
         self.config.write_text((FIRST + SECOND).format(url=self.remote.url))
         self.cdk.deploy()
@@ -139,7 +139,7 @@ class Test:
                 shown = count
             return count["completed"] + count["failed"] == len(self.put)
 
-        until("every row ends", 200, ended)
+        until("every row ends", 300, ended)
 
     def check_table(self) -> None:
         dynamodb = self.account.client("dynamodb")
