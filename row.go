@@ -199,9 +199,9 @@ func (c *checker) time(field string, t time.Time) {
 	}
 }
 
-// traceparent is version 00 of https://www.w3.org/TR/trace-context/#traceparent-header, or a later one,
-// which begins alike.
-var traceparent = regexp.MustCompile(`^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-[0-9a-f-]{0,64})?$`)
+// traceparent is https://www.w3.org/TR/trace-context/#traceparent-header, as version 00 has it;
+// what later versions may append is not passed on.
+var traceparent = regexp.MustCompile(`^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
 
 func (c *checker) texts() {
 	if !visible(c.row.ContentType, maxContentType) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -44,6 +45,9 @@ their metrics. Nothing is kept when it ends. Run it in the source tree, which th
 }
 
 func (a *app) dev(ctx context.Context, o desk.Options, every time.Duration) (err error) {
+	if o.Port < 0 || o.Port > 65535 {
+		return badInput(fmt.Errorf("--port %d: want 0 to 65535", o.Port))
+	}
 	if every <= 0 {
 		return badInput(fmt.Errorf("--every %v: want more than 0", every))
 	}
@@ -52,6 +56,9 @@ func (a *app) dev(ctx context.Context, o desk.Options, every time.Duration) (err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(o.Folder)) }()
 	d, err := desk.Start(ctx, o)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("%w: choose another --port, or 0 for any that is free", err)
+	}
 	if err != nil {
 		return err
 	}

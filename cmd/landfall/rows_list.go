@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -139,8 +140,8 @@ func (f rowFilter) lanes(cfg *config.Config) ([]outbox.Lane, error) {
 	return all, nil
 }
 
-// endOfTime is later than any lane_at.
-var endOfTime = time.UnixMilli(253402300799999)
+// endOfTime is later than any lane_at, and than those that a writer took for nanoseconds.
+var endOfTime = time.UnixMilli(math.MaxInt64)
 
 // rows reads the first rows of a lane that are meant. One that left the lane since the index was written is left out.
 func (f rowFilter) rows(ctx context.Context, store outbox.Store, lane outbox.Lane, limit int) ([]outbox.Row, error) {

@@ -43,6 +43,9 @@ func (a *app) operate(ctx context.Context, args []string, order outbox.Order, dr
 	if err != nil {
 		return explain(err)
 	}
+	if order.By == "" {
+		return badInput(errors.New("who gives the order is not known here: say so with --by"))
+	}
 	operator := outbox.Operator{Store: outboxdb.New(client, outboxTable())}
 	for _, name := range cfg.Names() {
 		operator.Destinations = append(operator.Destinations, outbox.Destination{Name: name, Policy: cfg.Destinations[name].Policy()})

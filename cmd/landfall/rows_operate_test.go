@@ -61,7 +61,6 @@ func TestDoubtIsNotSettledWithoutAReasonOrTooEarly(t *testing.T) {
 		{resolve("early", "--as", "failed"), "may still arrive"},
 		{resolve("late", "--as", "resend"), "may have arrived"},
 		{resolve("late", "--as", "failed", "--yes-it-never-arrived"), "resent"},
-		{resolve("late", "--as", "failed", "--by", ""), "who gives the order"},
 		{resolve("none", "--as", "failed"), "no row"},
 		{[]string{"rows", "retry", "mail", "late", "--by", "ada"}, "only failed rows"},
 		{[]string{"rows", "cancel", "mail", "late", "--by", "ada"}, "only pending rows"},
@@ -73,6 +72,9 @@ func TestDoubtIsNotSettledWithoutAReasonOrTooEarly(t *testing.T) {
 		if strings.Contains(got.stderr, "early") || strings.Contains(got.stderr, "late\n") {
 			t.Errorf("the key is in: %s", got.stderr)
 		}
+	}
+	if got := b.execute("", resolve("late", "--as", "failed", "--by", "")...); got.code != exitUsage || !strings.Contains(got.stderr, "--by") {
+		t.Errorf("an order of nobody: %+v, want a hint at --by", got)
 	}
 	for _, key := range []string{"early", "late"} {
 		if v := b.shown(key); v.Status != "outcome_unknown" || v.ResolvedBy != "" {

@@ -26,7 +26,7 @@ func (d *demo) put(ctx context.Context) error {
 	if err := createOrders(ctx, client, d.orders); err != nil {
 		return err
 	}
-	cfg, err := landfall.LoadConfig(filepath.Join(d.folder(), schema.ConfigFile))
+	cfg, err := landfall.LoadConfig(filepath.Join(d.folder, schema.ConfigFile))
 	if err != nil {
 		return err
 	}

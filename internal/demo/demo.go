@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -55,13 +57,14 @@ type demo struct {
 	Options
 	out   io.Writer
 	begun time.Time
-	// table and orders are of this run alone, so that an endpoint that outlives it can be used again.
-	table, orders string
-	desk          *desk.Desk
-	store         *outboxdb.Store
-	remote        *remote
-	effects       []effect
-	byName        map[string]outbox.ID
+	// folder, table and orders are of this run alone: others may run beside it, and an endpoint may
+	// outlive it.
+	folder, table, orders string
+	desk                  *desk.Desk
+	store                 *outboxdb.Store
+	remote                *remote
+	effects               []effect
+	byName                map[string]outbox.ID
 
 	mu     sync.Mutex
 	killed []killed
@@ -85,6 +88,9 @@ type killed struct {
 // [Summary.Err].
 func Run(ctx context.Context, o Options) (_ *Summary, err error) {
 	d := &demo{Options: o, out: o.Output, begun: time.Now(), byName: map[string]outbox.ID{}}
+	if err := d.makeFolder(); err != nil {
+		return nil, err
+	}
 	d.table, d.orders = fmt.Sprintf("landfall-demo-%d", d.begun.UnixMilli()), fmt.Sprintf("demo-orders-%d", d.begun.UnixMilli())
 	if err := d.prepare(ctx); err != nil {
 		return nil, err
@@ -114,7 +120,7 @@ func Run(ctx context.Context, o Options) (_ *Summary, err error) {
 	select {
 	case <-time.After(partnerOpens):
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, errors.New("interrupted")
 	}
 	if partner, err = open(partner.address, d.remote); err != nil {
 		return nil, err
@@ -127,6 +133,22 @@ func Run(ctx context.Context, o Options) (_ *Summary, err error) {
 	d.remote.late.Wait()
 	return d.summarise(ctx)
 }
+
+// makeFolder makes this run's own folder, and forgets what an earlier run concluded.
+func (d *demo) makeFolder() (err error) {
+	if err := os.MkdirAll(d.Folder, 0o755); err != nil {
+		return fmt.Errorf("make the demonstration's folder: %w", err)
+	}
+	if err := os.Remove(d.summaryFile()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("forget the last run: %w", err)
+	}
+	if d.folder, err = os.MkdirTemp(d.Folder, "demo-"); err != nil {
+		return fmt.Errorf("make the demonstration's folder: %w", err)
+	}
+	return nil
+}
+
+func (d *demo) summaryFile() string { return filepath.Join(d.Folder, "run.json") }
 
 // prepare reads the payloads and draws the plan.
 func (d *demo) prepare(ctx context.Context) error {
@@ -165,21 +187,18 @@ func keyOf(p payload, n int) string {
 	return fmt.Sprintf("%s;%d", p.name, n+1)
 }
 
-// folder is the demo's own.
-func (d *demo) folder() string { return filepath.Join(d.Folder, "demo") }
-
 func (d *demo) start(ctx context.Context, main, partner string) error {
 	yaml := strings.NewReplacer("MAIN", main, "PARTNER", partner).Replace(configuration)
 	cfg, err := config.ParseYAML("landfall.yaml", []byte(yaml))
 	if err != nil {
 		return err
 	}
-	log, err := newLog(filepath.Join(d.folder(), "functions.log"))
+	log, err := newLog(filepath.Join(d.folder, "functions.log"))
 	if err != nil {
 		return err
 	}
 	d.desk, err = desk.Start(ctx, desk.Options{
-		Source: d.Source, Config: cfg, Folder: d.folder(), Endpoint: d.Endpoint, Table: d.table, Output: log, KeepRequests: -1,
+		Source: d.Source, Config: cfg, Folder: d.folder, Endpoint: d.Endpoint, Table: d.table, Output: log, KeepRequests: -1,
 	})
 	if err != nil {
 		return err
@@ -237,28 +256,19 @@ func (d *demo) watch(ctx context.Context) error {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
 	for begun := time.Now(); ; {
-		due, failed, asking, unknown := 0, 0, 0, 0
-		for _, destination := range destinations {
-			for kind, counts := range map[outbox.LaneKind][]*int{
-				outbox.DueLane: {&due}, outbox.FailedLane: {&failed}, outbox.UnknownLane: {&unknown, &asking},
-			} {
-				n, err := d.inLane(ctx, outbox.Lane{Kind: kind, Destination: destination})
-				if err != nil {
-					return err
-				}
-				*counts[0] += n
-				if len(counts) > 1 && destinationTraits[destination].canBeAsked {
-					*counts[1] += n
-				}
-			}
-		}
-		d.mu.Lock()
-		dead := len(d.killed)
-		d.mu.Unlock()
-		ended := due+asking == 0
-		if elapsed := int(time.Since(d.begun).Seconds()); elapsed%2 == 0 || ended {
+		p, err := d.progress(ctx)
+		ended := err == nil && p.due+p.asking == 0
+		elapsed := int(time.Since(d.begun).Seconds())
+		switch {
+		case ctx.Err() != nil:
+			return errors.New("interrupted")
+		case err != nil: // the functions go on; so does the watch
+			fmt.Fprintf(d.out, "%3ds  could not look: %v\n", elapsed, err)
+		case elapsed%2 == 0 || ended:
+			d.mu.Lock()
 			fmt.Fprintf(d.out, "%3ds  landed %4d  due %4d  failed %3d  unknown %3d  processes killed %d\n",
-				elapsed, len(d.effects)-due-unknown-failed, due, failed, unknown, dead)
+				elapsed, len(d.effects)-p.due-p.unknown-p.failed, p.due, p.failed, p.unknown, len(d.killed))
+			d.mu.Unlock()
 		}
 		if ended || time.Since(begun) > patience {
 			return nil
@@ -266,9 +276,28 @@ func (d *demo) watch(ctx context.Context) error {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			return ctx.Err()
 		}
 	}
+}
+
+// progress is how many rows are in which lanes; asking counts the unknown ones that somebody can be asked
+// about.
+type progress struct{ due, failed, unknown, asking int }
+
+func (d *demo) progress(ctx context.Context) (p progress, err error) {
+	for _, destination := range destinations {
+		for kind, count := range map[outbox.LaneKind]*int{outbox.DueLane: &p.due, outbox.FailedLane: &p.failed, outbox.UnknownLane: &p.unknown} {
+			n, err := d.inLane(ctx, outbox.Lane{Kind: kind, Destination: destination})
+			if err != nil {
+				return p, err
+			}
+			*count += n
+			if kind == outbox.UnknownLane && destinationTraits[destination].canBeAsked {
+				p.asking += n
+			}
+		}
+	}
+	return p, nil
 }
 
 // inLane counts the rows of a lane, whenever they are due.

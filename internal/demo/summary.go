@@ -8,7 +8,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -102,7 +101,7 @@ func (d *demo) summarise(ctx context.Context) (*Summary, error) {
 	s.Seconds = math.Round(time.Since(d.begun).Seconds()*10) / 10
 	s.judge()
 	d.print(s, each)
-	return s, s.write(filepath.Join(d.Folder, "run.json"))
+	return s, s.write(d.summaryFile())
 }
 
 // logOf is what the remote's log says about a row.

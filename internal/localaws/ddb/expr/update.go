@@ -106,6 +106,12 @@ func (u *Update) Paths(removed bool) []Path {
 	return paths
 }
 
+// longName is what types are called where ADD and DELETE refuse them, and nowhere else.
+var longName = map[attr.Type]string{
+	attr.TypeS: "STRING", attr.TypeN: "NUMBER", attr.TypeB: "BINARY", attr.TypeBool: "BOOLEAN",
+	attr.TypeNull: "NULL", attr.TypeL: "LIST", attr.TypeM: "MAP",
+}
+
 func (u *Update) check() error {
 	for _, a := range u.actions {
 		switch a.verb {
@@ -116,7 +122,7 @@ func (u *Update) check() error {
 		case "ADD", "DELETE":
 			t := a.node.literal.Type()
 			if set := len(t) == 2; !set && (a.verb == "DELETE" || t != attr.TypeN) {
-				return fmt.Errorf("Incorrect operand type for operator or function; operator: %s, operand type: %s, typeSet: ALLOWED_FOR_%[1]s_OPERAND", a.verb, t)
+				return fmt.Errorf("Incorrect operand type for operator or function; operator: %s, operand type: %s, typeSet: ALLOWED_FOR_%[1]s_OPERAND", a.verb, longName[t])
 			}
 		}
 	}

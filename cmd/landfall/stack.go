@@ -1,0 +1,119 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+)
+
+// The command line asks CloudFormation a single question, whose answer has two words of interest. That is a signed
+// form and a few XML elements, against an SDK client that would be a quarter of the program.
+
+// describeTimeout bounds the question.
+const describeTimeout = 15 * time.Second
+
+// stackName as CloudFormation allows it, or a stack's ARN.
+var stackName = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9-]{0,127}|arn:[A-Za-z0-9:/_-]{1,300})$`)
+
+// stackOutputs are the outputs of a deployed stack, by name.
+func stackOutputs(ctx context.Context, sdk aws.Config, endpoint, name string) (map[string]string, error) {
+	if !stackName.MatchString(name) {
+		return nil, badInput(errors.New("--stack: want a stack's name or ARN"))
+	}
+	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
+	defer cancel()
+	request, err := describeRequest(ctx, sdk, cloudFormationURL(sdk, endpoint), name)
+	if err != nil {
+		return nil, fmt.Errorf("describe stack %s: %w", name, err)
+	}
+	client := cmp.Or[aws.HTTPClient](sdk.HTTPClient, awshttp.NewBuildableClient())
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("describe stack %s: %w", name, err)
+	}
+	defer response.Body.Close()
+	outputs, err := readOutputs(response)
+	if err != nil {
+		return nil, fmt.Errorf("describe stack %s: %w", name, err)
+	}
+	return outputs, nil
+}
+
+// cloudFormationURL is where the service is, if no other endpoint is meant.
+func cloudFormationURL(sdk aws.Config, endpoint string) string {
+	suffix := "amazonaws.com"
+	if strings.HasPrefix(sdk.Region, "cn-") {
+		suffix = "amazonaws.com.cn"
+	}
+	return cmp.Or(endpoint, os.Getenv("AWS_ENDPOINT_URL_CLOUDFORMATION"), aws.ToString(sdk.BaseEndpoint),
+		"https://cloudformation."+sdk.Region+"."+suffix)
+}
+
+func describeRequest(ctx context.Context, sdk aws.Config, endpoint, name string) (*http.Request, error) {
+	form := url.Values{"Action": {"DescribeStacks"}, "StackName": {name}, "Version": {"2010-05-15"}}.Encode()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, strings.NewReader(form))
+	if err != nil {
+		return nil, err
+	}
+	if request.URL.Path == "" {
+		request.URL.Path = "/"
+	}
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	credentials, err := sdk.Credentials.Retrieve(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("get credentials: %w", err)
+	}
+	sum := sha256.Sum256([]byte(form))
+	err = v4.NewSigner().SignHTTP(ctx, credentials, request, hex.EncodeToString(sum[:]), "cloudformation", sdk.Region, time.Now())
+	return request, err
+}
+
+// description is the part of an answer that is of interest, good or bad.
+type description struct {
+	Stacks []struct {
+		Outputs []struct {
+			Key   string `xml:"OutputKey"`
+			Value string `xml:"OutputValue"`
+		} `xml:"Outputs>member"`
+	} `xml:"DescribeStacksResult>Stacks>member"`
+	Code    string `xml:"Error>Code"`
+	Message string `xml:"Error>Message"`
+}
+
+func readOutputs(response *http.Response) (map[string]string, error) {
+	const most = 4 << 20
+	text, err := io.ReadAll(io.LimitReader(response.Body, most))
+	if err != nil {
+		return nil, err
+	}
+	var answer description
+	if err := xml.Unmarshal(text, &answer); err != nil {
+		return nil, fmt.Errorf("status %d, and no answer of CloudFormation's", response.StatusCode)
+	}
+	switch {
+	case response.StatusCode != http.StatusOK:
+		return nil, fmt.Errorf("%s: %s", printable(cmp.Or(answer.Code, response.Status)), printable(answer.Message))
+	case len(answer.Stacks) != 1:
+		return nil, fmt.Errorf("there are %d stacks of that name", len(answer.Stacks))
+	}
+	outputs := map[string]string{}
+	for _, o := range answer.Stacks[0].Outputs {
+		outputs[o.Key] = o.Value
+	}
+	return outputs, nil
+}
