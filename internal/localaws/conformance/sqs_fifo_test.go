@@ -139,10 +139,10 @@ func TestSQSDuplicateIsNotTakenForFiveMinutes(t *testing.T) {
 		if got.Attributes["MessageDeduplicationId"] == "" || got.Attributes["MessageGroupId"] != "g" || got.Attributes["SequenceNumber"] != aws.ToString(first.SequenceNumber) {
 			t.Errorf("%v", got.Attributes)
 		}
-		if again := send("body", "another", nil); *again.MessageId != *first.MessageId || q.Counts() != "0 0 0" {
+		if again := send("body", "another", nil); aws.ToString(again.MessageId) != aws.ToString(first.MessageId) || q.Counts() != "0 0 0" {
 			t.Errorf("the same content: taken again, %s", q.Counts())
 		}
-		if other := send("body", "g", aws.String("id")); *other.MessageId == *first.MessageId || *other.SequenceNumber <= *first.SequenceNumber {
+		if other := send("body", "g", aws.String("id")); aws.ToString(other.MessageId) == aws.ToString(first.MessageId) || aws.ToString(other.SequenceNumber) <= aws.ToString(first.SequenceNumber) {
 			t.Error("the same content under another id: not taken")
 		}
 		send("other", "g", aws.String("id"))
@@ -150,7 +150,7 @@ func TestSQSDuplicateIsNotTakenForFiveMinutes(t *testing.T) {
 			t.Errorf("other content under the same id: %s", q.Counts())
 		}
 		time.Sleep(5*time.Minute + time.Second)
-		if again := send("body", "g", nil); *again.MessageId == *first.MessageId || q.Counts() != "2 0 0" {
+		if again := send("body", "g", nil); aws.ToString(again.MessageId) == aws.ToString(first.MessageId) || q.Counts() != "2 0 0" {
 			t.Errorf("after five minutes: %s", q.Counts())
 		}
 	})

@@ -188,7 +188,7 @@ func TestSQSListedQueuesAreNotLostBetweenPages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want = append(want, *out.QueueUrl)
+		want = append(want, aws.ToString(out.QueueUrl))
 		defer func() {
 			if _, err := c.DeleteQueue(t.Context(), &sqs.DeleteQueueInput{QueueUrl: out.QueueUrl}); err != nil {
 				t.Error(err)
@@ -223,7 +223,7 @@ func TestSQSQueueThatIsGoneDoesNotAnswer(t *testing.T) {
 	q := NewQueue(t, c, nil)
 	q.Send("lost")
 	name := q.URL[strings.LastIndex(q.URL, "/")+1:]
-	if out, err := c.GetQueueUrl(t.Context(), &sqs.GetQueueUrlInput{QueueName: &name}); err != nil || *out.QueueUrl != q.URL {
+	if out, err := c.GetQueueUrl(t.Context(), &sqs.GetQueueUrlInput{QueueName: &name}); err != nil || aws.ToString(out.QueueUrl) != q.URL {
 		t.Fatalf("before: %v", err)
 	}
 	if _, err := c.DeleteQueue(t.Context(), &sqs.DeleteQueueInput{QueueUrl: &q.URL}); err != nil {

@@ -68,7 +68,7 @@ func TestSQSMessageIsNotReceivedMoreOftenThanAllowed(t *testing.T) {
 			t.Errorf("received a third time, or kept: %v, %s", Bodies(got), q.Counts())
 		}
 		got := dead.Receive(10, 2)
-		if len(got) != 1 || *got[0].MessageId != *sent.MessageId || got[0].Attributes["DeadLetterQueueSourceArn"] != q.ARN ||
+		if len(got) != 1 || aws.ToString(got[0].MessageId) != aws.ToString(sent.MessageId) || got[0].Attributes["DeadLetterQueueSourceArn"] != q.ARN ||
 			got[0].Attributes["ApproximateReceiveCount"] != "3" || len(got[0].MessageAttributes) != 1 {
 			t.Errorf("%+v", got)
 		}
@@ -161,7 +161,7 @@ func TestSQSMovedDeadLettersAreNeitherLostNorDoubled(t *testing.T) {
 			var got []string
 			for start := time.Now(); len(got) < 2 && time.Since(start) < 20*time.Second; {
 				for _, m := range tc.to.Receive(10, 5) {
-					got = append(got, *m.Body)
+					got = append(got, aws.ToString(m.Body))
 					if m.Attributes["ApproximateReceiveCount"] != "1" {
 						t.Errorf("%s: a moved message is not new: %v", name, m.Attributes)
 					}
@@ -175,7 +175,7 @@ func TestSQSMovedDeadLettersAreNeitherLostNorDoubled(t *testing.T) {
 				t.Errorf("%s: %v", name, got)
 			}
 			for _, m := range dead.Receive(10, 1) {
-				t.Errorf("%s: %s is still in the dead-letter queue", name, *m.Body)
+				t.Errorf("%s: %s is still in the dead-letter queue", name, aws.ToString(m.Body))
 			}
 			list, err := c.ListMessageMoveTasks(t.Context(), &sqs.ListMessageMoveTasksInput{SourceArn: &dead.ARN})
 			if err != nil || len(list.Results) != 1 || aws.ToString(list.Results[0].Status) != "COMPLETED" || list.Results[0].ApproximateNumberOfMessagesMoved != 2 {

@@ -28,7 +28,7 @@ func TestSQSMessageInFlightIsNotReceivedBeforeItsTimeout(t *testing.T) {
 		if passed := time.Since(start); len(second) != 1 || passed < 2*time.Second || passed > 4*time.Second {
 			t.Fatalf("%v after %s", Bodies(second), passed)
 		}
-		if *first[0].ReceiptHandle == *second[0].ReceiptHandle || *first[0].MessageId != *second[0].MessageId ||
+		if aws.ToString(first[0].ReceiptHandle) == aws.ToString(second[0].ReceiptHandle) || aws.ToString(first[0].MessageId) != aws.ToString(second[0].MessageId) ||
 			second[0].Attributes["ApproximateReceiveCount"] != "2" || second[0].Attributes["ApproximateFirstReceiveTimestamp"] != first[0].Attributes["ApproximateFirstReceiveTimestamp"] {
 			t.Errorf("%+v then %+v", first[0], second[0])
 		}

@@ -233,3 +233,13 @@ func TestQueueDoesNotDifferFromItsModel(t *testing.T) {
 		}
 	}
 }
+
+func TestZeroDelayDoesNotOverrideThatOfAFIFOQueue(t *testing.T) {
+	t.Parallel()
+	w := &world{t: t, service: sqs.New(sqs.Options{Region: "us-east-1"}), now: time.Unix(1_000_000, 0), model: model{fifo: true}}
+	w.do("CreateQueue", map[string]any{"QueueName": "q.fifo", "Attributes": map[string]string{"FifoQueue": "true", "DelaySeconds": "2"}}, nil)
+	w.do("SendMessage", map[string]any{"QueueUrl": "q.fifo", "MessageBody": "m", "MessageGroupId": "g", "MessageDeduplicationId": "d", "DelaySeconds": 0}, nil)
+	if got := w.counted(); got != "0 0 1" {
+		t.Errorf("%s", got)
+	}
+}
