@@ -65,8 +65,12 @@ class LocalStack:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "localstack.runtime.main"],
                 env=inherited() | settings, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
-            )  # fmt: skip
-        until("LocalStack answers", 120, self._healthy)
+            )
+        try:
+            until("LocalStack answers", 120, self._healthy)
+        except BaseException:
+            self.stop()
+            raise
 
     def _healthy(self) -> bool:
         if self._process.poll() is not None:
@@ -94,7 +98,7 @@ class LocalStack:
         return boto3.client(
             service, endpoint_url=self.environment["AWS_ENDPOINT_URL"], region_name=REGION,
             aws_access_key_id="test", aws_secret_access_key="test",
-        )  # fmt: skip
+        )
 
     def run(self, *command: str, check: bool = True, **environment: str) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
@@ -136,7 +140,7 @@ def inherited() -> dict[str, str]:
     return {
         name: value for name, value in os.environ.items()
         if not name.startswith(("AWS_", "LANDFALL_", "CDK_")) and name.lower() not in ("http_proxy", "https_proxy", "all_proxy")
-    }  # fmt: skip
+    }
 
 
 def free_port() -> int:
@@ -154,7 +158,7 @@ class CDK:
         return self._account.run(
             "node_modules/.bin/cdk", *command, *self._context, "--app", "build/infra", "--output", str(self._folder / "cdk.out"),
             check=check, CI="true", CDK_DISABLE_VERSION_CHECK="1",
-        )  # fmt: skip
+        )
 
     def bootstrap(self) -> None:
         self("bootstrap", f"aws://{ACCOUNT}/{REGION}", "--no-notices")

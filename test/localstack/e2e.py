@@ -7,6 +7,8 @@ happens because EventBridge rules fire.
 import argparse
 import collections
 import json
+import signal
+import sys
 import time
 import zlib
 from pathlib import Path
@@ -58,7 +60,7 @@ class Test:
         self.account = LocalStack(folder)
         self.cdk = CDK(self.account, folder, {
             "architecture": architecture, "config": str(self.config), "dist": str(folder / "dist"), "stage": "dev",
-        })  # fmt: skip
+        })
         self.put: list[tuple[str, str, str]] = []  # destination, key, how it must end
         self.table = ""
 
@@ -106,7 +108,7 @@ class Test:
                 TableName=self.table, ConditionExpression="attribute_not_exists(pk)",
                 Item={"pk": {"S": pk}, "status": {"S": "pending"}, "lane": {"S": f"due#{destination}#{lane}"},
                       "lane_at": {"N": now}, "created_at": {"N": now}, "payload": {"S": body}},
-            )  # fmt: skip
+            )
         self.put.append((destination, key, end))
 
     def deploy_in_mid_flight(self) -> None:
@@ -169,7 +171,7 @@ class Test:
         self.figures = {
             "rows": len(self.put), "effects": sum(remote.effects.values()), "duplicates": duplicates, "lost": lost,
             "failed_with_effect": failed_with_effect, "lookups": sum(remote.lookups.values()),
-        }  # fmt: skip
+        }
 
     def check_logs(self, outputs: dict[str, str]) -> None:
         """The rows were claimed by invocations of the deployed function, and its logs hold no secrets."""
@@ -198,6 +200,7 @@ def main() -> None:
     arguments.add_argument("--architecture", required=True)
     arguments.add_argument("--build", required=True, type=Path)
     options = arguments.parse_args()
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # so that what was started ends, too
     test = Test(options.build.resolve(), options.architecture)
     try:
         test.run()

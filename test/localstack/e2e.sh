@@ -40,7 +40,8 @@ install_localstack() {
   "$VENV/bin/pip" install --quiet --disable-pip-version-check "uv==$UV"
   "$VENV/bin/uv" pip install --quiet --python "$VENV/bin/python" --exclude-newer "$PACKAGES_OF" \
     "localstack-core[runtime]==$LOCALSTACK" setuptools==80.9.0
-  "$VENV/bin/uv" pip install --quiet --python "$VENV/bin/python" --no-build-isolation --no-deps ./test/localstack/plugins
+  rm -rf "$BUILD/plugins" && cp -R test/localstack/plugins "$BUILD/plugins" # building leaves files beside the source
+  "$VENV/bin/uv" pip install --quiet --python "$VENV/bin/python" --no-build-isolation --no-deps "./$BUILD/plugins"
   echo "$want" >"$VENV/installed"
 }
 
@@ -68,4 +69,5 @@ install_localstack
 [ node_modules/aws-cdk/package.json -nt package-lock.json ] || npm ci --silent --no-audit --no-fund
 echo "building the functions, the command line and the CDK app"
 build
+export PYTHONDONTWRITEBYTECODE=1
 exec "$VENV/bin/python" test/localstack/e2e.py --architecture "$GOARCH" --build "$BUILD"

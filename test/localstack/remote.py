@@ -56,7 +56,7 @@ class Remote:
             self.lookups[destination, key] += 1
             return 200 if self.effects[destination, key] else 404
 
-    def _handler(remote) -> type[BaseHTTPRequestHandler]:  # noqa: N805: `self` is the request
+    def _handler(remote) -> type[BaseHTTPRequestHandler]:  # self is the request
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 

@@ -71,7 +71,7 @@ class RuntimeAPI:
         settle(current.answer, answer)
         return True
 
-    def _handler(api) -> type[BaseHTTPRequestHandler]:  # noqa: N805: `self` is the request
+    def _handler(api) -> type[BaseHTTPRequestHandler]:  # self is the request
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
