@@ -217,7 +217,7 @@ func TestNoClaimAndNoCompletionGrowsANewRow(t *testing.T) {
 		b.insert(row, false)
 		put := outboxdb.ItemSize(b.item(id.PK()))
 		claim := outbox.Claim{
-			ID: id, Token: "0123456789012345678901", ClaimedBy: strings.Repeat("c", 30+random.IntN(10)),
+			ID: id, Token: "0123456789012345678901", ClaimedBy: strings.Repeat("c", (30+random.IntN(10))*random.IntN(2)),
 			At: at(created.UnixMilli()), Until: at(0), Attempts: 5,
 			Window: outbox.Window(time.Duration(random.IntN(10*366*24*3600)) * time.Second),
 		}

@@ -173,3 +173,19 @@ func TestARowThatLeavesNoRoomForItsOutcomeIsNotPut(t *testing.T) {
 		t.Error("it was put")
 	}
 }
+
+// TestRetentionIsNotCutShort, not by the part of a second that a time to live cannot say.
+func TestRetentionIsNotCutShort(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, rest := range []time.Duration{0, time.Millisecond, 999 * time.Millisecond} {
+		row := pending(rest.String(), nil)
+		b.insert(row, false)
+		until := time.Unix(4102444800, 0).Add(rest)
+		b.settle(outbox.Settlement{ID: row.ID, Token: b.claimOf(row.ID, nil).Token, Status: outbox.CompletedRow, CompletedAt: until, ExpiresAt: until})
+		got, err := b.Get(t.Context(), row.ID)
+		if err != nil || got.ExpiresAt.Before(until) || got.ExpiresAt.Sub(until) >= time.Second {
+			t.Errorf("kept until %v, %v; want %v", got.ExpiresAt, err, until)
+		}
+	}
+}

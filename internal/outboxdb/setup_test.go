@@ -81,3 +81,13 @@ func (b *bench) write(item map[string]types.AttributeValue) {
 func (b *bench) put(item map[string]types.AttributeValue) (*dynamodb.PutItemOutput, error) {
 	return b.client.PutItem(b.Context(), &dynamodb.PutItemInput{TableName: &b.table, Item: item})
 }
+
+func (b *bench) remove(pk string) {
+	b.Helper()
+	_, err := b.client.DeleteItem(b.Context(), &dynamodb.DeleteItemInput{
+		TableName: &b.table, Key: map[string]types.AttributeValue{schema.PK: &types.AttributeValueMemberS{Value: pk}},
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+}
