@@ -25,7 +25,7 @@ const (
 	maxNodes          = 1000
 	maxDepth          = 60
 	maxComprehensions = 4
-	// maxRegex bounds the program of a regular expression.
+	// maxRegex bounds the program of a regular expression, which must be written in the source.
 	maxRegex = 300
 	// MaxCost bounds the work of one evaluation, and with it the memory: copying and joining are charged by
 	// length.
@@ -76,7 +76,12 @@ func Compile(source string) (routing.Function, error) {
 	return &celFunction{hash: Spec{Kind: CEL, Argument: source}.Hash(), program: program}, nil
 }
 
-func compile(source string) (cel.Program, error) {
+func compile(source string) (program cel.Program, err error) {
+	defer func() { // the library has panicked on valid sources before
+		if recover() != nil {
+			program, err = nil, &SourceError{Text: "the expression cannot be compiled; write it in another way"}
+		}
+	}()
 	if strings.TrimSpace(source) == "" {
 		return nil, &SourceError{Text: "the source is empty"}
 	}
@@ -99,7 +104,7 @@ func compile(source string) (cel.Program, error) {
 	if issues.Err() != nil {
 		return nil, sourceErrors(issues)
 	}
-	program, err := env.Program(guarded,
+	program, err = env.Program(guarded,
 		cel.EvalOptions(cel.OptOptimize),
 		cel.CostTracking(costs{}),
 		cel.CostLimit(MaxCost),
@@ -130,9 +135,8 @@ var environment = sync.OnceValues(func() (*cel.Env, error) {
 		cel.ParserRecursionLimit(maxDepth),
 		cel.ExpressionNestingDepthLimit(maxDepth),
 		cel.ExpressionNodeLimit(maxNodes),
-		cel.RegexProgramSizeLimit(maxRegex),
 		cel.ExtendedValidations(),
-		cel.ASTValidators(cel.ValidateComprehensionNestingLimit(maxComprehensions)),
+		cel.ASTValidators(cel.ValidateComprehensionNestingLimit(maxComprehensions), patterns{}),
 	)
 })
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -62,6 +63,10 @@ func TestBuiltIns(t *testing.T) {
 	}{
 		{"first: never a full one", FirstWithCapacity, "", asking(body), "b"},
 		{"least loaded: never a full one, what waits counts", LeastLoaded, "", asking(body), "c"},
+		{"least loaded: no load that wraps", LeastLoaded, "", asking(body, func(q *routing.Question) {
+			c := &q.Candidates[0]
+			c.CurrentInFlight, c.BufferDepth, c.MaxInFlight = math.MaxInt64-1, math.MaxInt64, routing.Unlimited
+		}), "c"},
 		{"affinity: never one without the tag while others are there", Affinity, "region", asking(body), "b"},
 		{"affinity: not stuck on a full one", Affinity, "region", asking(body, func(q *routing.Question) { q.Candidates[1].MaxInFlight = 1 }), "c"},
 		{"affinity: not stuck on a tag that nobody has", Affinity, "tier", asking(body), "c"},
@@ -286,11 +291,22 @@ func TestFunctionIsNotCompiledTwiceAndNotTakenFromWhoHoldsIt(t *testing.T) {
 		})
 	}
 	all.Wait()
-	for i := 1; i <= MaxCompiled; i++ {
-		if _, err := functions.Get(source(i)); err != nil {
-			t.Fatal(err)
+	fill := func(from, to int) {
+		for i := from; i < to; i++ {
+			if _, err := functions.Get(source(i)); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
+	fill(1, MaxCompiled)
+	if again, _ := functions.Get(source(0)); again != held {
+		t.Error("compiled again though there was room")
+	}
+	fill(MaxCompiled, MaxCompiled+10)
+	if again, _ := functions.Get(source(0)); again != held {
+		t.Error("the one that was asked for last went before others")
+	}
+	fill(MaxCompiled+10, 2*MaxCompiled+10)
 	if len(functions.kept) != MaxCompiled {
 		t.Errorf("%d functions are kept, want %d", len(functions.kept), MaxCompiled)
 	}

@@ -188,3 +188,26 @@ func TestEndsAreTold(t *testing.T) {
 		w.expect("told", told, []string{"m1 max_wait", "m2 oversize"})
 	})
 }
+
+// stubborn is a store that refuses everything and says that nothing has changed.
+type stubborn struct{ routing.Receipts }
+
+func (s stubborn) Write(ctx context.Context, m routing.Move) (routing.Receipt, error) {
+	receipt, err := s.Get(ctx, m.ID)
+	if err != nil {
+		return routing.Receipt{}, err
+	}
+	return routing.Receipt{}, &routing.RefusedError{Receipt: receipt}
+}
+
+func TestStoreThatDisagreesDoesNotSpinTheRouter(t *testing.T) {
+	inWorld(t, "assignment", func(w *world) {
+		w.consumer("a", w.accepts(0))
+		w.send("m1")
+		w.router.Receipts = stubborn{&w.receipts}
+		h := w.invoke(w.receive())[0]
+		if h.Err == nil || !h.Kept || h.Held < time.Second || h.Forwards != 0 {
+			t.Errorf("%+v", h)
+		}
+	})
+}

@@ -9,7 +9,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // Message is what a routing function may know of a message. It formats and logs itself as its id: fields and
@@ -94,10 +93,8 @@ func parseValue(raw json.RawMessage) (v Value, plain bool) {
 		return Value{}, true
 	}
 	text := string(raw)
-	if !strings.ContainsAny(text, ".eE") {
-		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
-			return Value{Kind: IntValue, Int: n}, true
-		}
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return Value{Kind: IntValue, Int: n}, true
 	}
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
