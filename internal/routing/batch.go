@@ -76,9 +76,17 @@ func (b *batch) read(group string) *view {
 	return &view{Snapshot: snapshot, err: err, given: map[string]int64{}}
 }
 
-// round takes one step of each message and returns those that need another.
+// round takes one step of each message and returns those that need another. Routing functions may be slow, so
+// all are asked before any deadline is set.
 func (b *batch) round(flows []*flow) (open []*flow) {
 	for _, f := range flows {
+		b.decide(f)
+	}
+	choosing := pick(flows, func(f *flow) bool { return f.step.Select })
+	for _, f := range choosing {
+		b.choose(f)
+	}
+	for _, f := range choosing {
 		b.decide(f)
 	}
 	each(flows, func(f *flow) bool { return f.step.Move != nil }, b.write)
@@ -91,24 +99,19 @@ func (b *batch) round(flows []*flow) (open []*flow) {
 	b.forward(flows)
 	b.bury(flows)
 	b.delete(flows)
-	for _, f := range flows {
-		if !f.done {
-			open = append(open, f)
-		}
-	}
-	return open
+	return pick(flows, func(f *flow) bool { return !f.done })
 }
 
 // decide finds the next step of a message.
 func (b *batch) decide(f *flow) {
 	switch {
-	case f.done: // its receipt could not be read
+	case f.done: // it failed, or is given back
 		return
 	case f.err != nil:
 		f.fail(f.err, b.now())
 		return
-	case (f.event.Kind == Returned || f.event.Kind == Overtaken) && !b.hasTime():
-		f.step, f.done, f.handled.GivenBack = Step{}, true, true
+	case f.fresh() && !b.hasTime():
+		f.giveBack()
 		return
 	}
 	s, err := b.situation(f)
@@ -116,22 +119,17 @@ func (b *batch) decide(f *flow) {
 		f.fail(err, s.Now)
 		return
 	}
-	if f.step = Decide(s); f.step.Select {
-		if f.step.End == EndLapsed {
-			b.lapses.note(f.Incoming.Group, f.receipt.Consumer, s.Now)
-		}
-		b.choose(f)
-		if s, err = b.situation(f); err != nil {
-			f.fail(err, s.Now)
-			return
-		}
-		f.step = Decide(s)
+	f.step = Decide(s)
+	if f.step.End == EndLapsed || f.step.Move != nil && f.step.Move.Kind == Extend {
+		b.lapses.note(f.Incoming.Group, f.receipt.Consumer, f.receipt.Deadline, s.Now)
 	}
-	if f.step.Move != nil && f.step.Move.Kind == Extend {
-		b.lapses.note(f.Incoming.Group, f.receipt.Consumer, s.Now)
-	}
-	f.done = true // unless the write is refused, or the forward answers
+	f.done = !f.step.Select // unless the write is refused, or the forward answers
 }
+
+// fresh reports whether this invocation has not begun with the message, or not more than others have.
+func (f *flow) fresh() bool { return f.event.Kind == Returned || f.event.Kind == Overtaken }
+
+func (f *flow) giveBack() { f.step, f.done, f.handled.GivenBack = Step{}, true, true }
 
 func (b *batch) situation(f *flow) (Situation, error) {
 	now := b.now()
@@ -146,7 +144,11 @@ func (b *batch) situation(f *flow) (Situation, error) {
 
 // choose asks the group's function and makes its answer the message's event.
 func (b *batch) choose(f *flow) {
-	if !b.hasTime() { // it is held, and comes back
+	switch {
+	case !b.hasTime() && f.fresh():
+		f.giveBack()
+		return
+	case !b.hasTime(): // it is held, and comes back
 		f.event = Event{Kind: NobodyChosen}
 		return
 	}

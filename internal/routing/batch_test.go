@@ -40,6 +40,20 @@ func TestTimeLeft(t *testing.T) {
 			w.Error("what was given back is not there again at once")
 		}
 	})
+	inWorld(t, "a slow routing function does not eat up the time that consumers have to accept", func(w *world) {
+		w.consumer("a", w.accepts(0))
+		w.function(function(func(context.Context, routing.Question) (string, error) { pass(4 * time.Second); return "a", nil }))
+		for i := range 10 {
+			w.send(fmt.Sprint("m", i))
+		}
+		w.invoke(w.receive())
+		for _, f := range w.forwards {
+			if left := time.Until(f.Envelope.Deadline); left < routing.DefaultAcceptTimeout {
+				w.Errorf("%s was forwarded with %v left to accept it", f.ID, left)
+			}
+		}
+		w.expect("forwards", len(w.forwards), 10)
+	})
 	inWorld(t, "a refusal without time for more is not followed by another choice", func(w *world) {
 		asked := 0
 		w.function(function(func(_ context.Context, q routing.Question) (string, error) { asked++; return q.Candidates[0].ID, nil }))

@@ -13,7 +13,8 @@ type lapses struct {
 
 type lapsed struct{ group, consumer string }
 
-func (l *lapses) note(group, consumer string, now time.Time) {
+// note remembers a lapse by its deadline, so that one seen again and again does not stay a new one.
+func (l *lapses) note(group, consumer string, deadline, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.last == nil {
@@ -24,7 +25,9 @@ func (l *lapses) note(group, consumer string, now time.Time) {
 			delete(l.last, who)
 		}
 	}
-	l.last[lapsed{group, consumer}] = now
+	if who := (lapsed{group, consumer}); deadline.After(l.last[who]) {
+		l.last[who] = deadline
+	}
 }
 
 // lately tells for a group whether a consumer let a message lapse lately.

@@ -115,6 +115,17 @@ func TestAccepting(t *testing.T) {
 		w.invoke(w.receive())
 		w.expect("m4, nobody else there, forwarded to", w.forwarded("m4"), []string{"a"})
 	})
+	inWorld(t, "a lapse that is seen again and again does not stay a new one", func(w *world) {
+		w.consumer("a", w.ignores())
+		w.consumer("b", w.ignores(), func(c *routing.Consumer) { c.MaxInFlight = 0 })
+		w.send("m1")
+		begun := time.Now()
+		w.drive(58 * time.Second)
+		pass(time.Until(begun.Add(30*time.Second + routing.LapseMemory + time.Millisecond)))
+		w.send("m2")
+		w.invoke(w.receive())
+		w.expect("m2 forwarded to", w.forwarded("m2"), []string{"a"})
+	})
 	inWorld(t, "a batch does not give a consumer more than it may have", func(w *world) {
 		w.consumer("a", w.ignores(), func(c *routing.Consumer) { c.MaxInFlight, c.CurrentInFlight = 5, 2 })
 		w.consumer("b", w.ignores(), func(c *routing.Consumer) { c.MaxInFlight = 4 })
