@@ -116,7 +116,7 @@ func TestWhatFitsTheSchemaCanBeRead(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(8, 9))
 	fitting := 0
-	for range 4000 {
+	for range 2000 {
 		row := anyItem(random, "charge#k", time.UnixMilli(946684800000))
 		if fitsSchema(row) != nil {
 			continue
@@ -128,7 +128,7 @@ func TestWhatFitsTheSchemaCanBeRead(t *testing.T) {
 			t.Fatalf("fits, but: %v\n%v", err, row)
 		}
 	}
-	if fitting < 200 {
+	if fitting < 100 {
 		t.Errorf("only %d items fit: that tells little", fitting)
 	}
 }
