@@ -46,7 +46,7 @@ func ask(s *sqs.Service, now time.Time, operation, body string) wire.Outcome {
 	}
 	out := op.Run(now, faults.Fault{})
 	for out.Wait != nil {
-		if !out.Wait.Until.After(now) {
+		if out.Wait.Until.Before(now) {
 			panic("it waits for the past")
 		}
 		now = out.Wait.Until

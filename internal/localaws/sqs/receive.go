@@ -95,7 +95,7 @@ func (s *Service) poll(q *queue, in *receiving, now, deadline time.Time, long bo
 	if in.MaxNumberOfMessages != nil {
 		n = *in.MaxNumberOfMessages
 	}
-	got := s.receive(q, in, min(n, max(room, 0)), now, f)
+	got, buried := s.receive(q, in, min(n, max(room, 0)), now, f)
 	if len(got) == 0 && deadline.After(now) {
 		look := func(now time.Time) wire.Outcome {
 			s.runMoves(now)
@@ -103,7 +103,11 @@ func (s *Service) poll(q *queue, in *receiving, now, deadline time.Time, long bo
 			out.Billed = max(out.Billed, 1)
 			return out
 		}
-		return wire.Outcome{Wait: &wire.Wait{Until: s.nextMove(q.next(deadline)), Look: look}}
+		until := s.nextMove(q.next(deadline))
+		if buried { // which others may wait for: let all look again
+			until = now
+		}
+		return wire.Outcome{Wait: &wire.Wait{Until: until, Look: look}}
 	}
 	size := 0
 	answer := struct {
@@ -117,17 +121,17 @@ func (s *Service) poll(q *queue, in *receiving, now, deadline time.Time, long bo
 }
 
 // receive takes up to n messages. Those that were received too often go to the dead-letter queue instead.
-func (s *Service) receive(q *queue, in *receiving, n int, now time.Time, f faults.Fault) []*message {
+func (s *Service) receive(q *queue, in *receiving, n int, now time.Time, f faults.Fault) (got []*message, buried bool) {
 	timeout := q.seconds("VisibilityTimeout")
 	if in.VisibilityTimeout != nil {
 		timeout = time.Duration(*in.VisibilityTimeout) * time.Second
 	}
 	dead := s.deadLetters(q)
-	var got, buried []*message
+	var late []*message
 	if n > 0 {
 		for m := range q.candidates(f.Shuffle) {
 			if dead != nil && m.receives >= q.redrive.MaxReceiveCount {
-				buried = append(buried, m)
+				late = append(late, m)
 				q.hide(m, now.Add(maxVisibility), false) // out of the way of the next one
 				continue
 			}
@@ -141,7 +145,7 @@ func (s *Service) receive(q *queue, in *receiving, n int, now time.Time, f fault
 			}
 		}
 	}
-	for _, m := range buried {
+	for _, m := range late {
 		s.move(m, q, dead, now)
 	}
 	for i, m := range got {
@@ -157,7 +161,7 @@ func (s *Service) receive(q *queue, in *receiving, n int, now time.Time, f fault
 			m.first = now
 		}
 	}
-	return got
+	return got, len(late) > 0
 }
 
 // deadLetters is where dead letters of a queue go, nil if nowhere.

@@ -280,22 +280,15 @@ func TestDeadLettersAndMovesWakeWhoWaitsForThem(t *testing.T) {
 		b := setup(localaws.Options{})
 		dead := NewQueue(t, b.client, nil)
 		q := NewQueue(t, b.client, Attributes{"VisibilityTimeout": "1", "RedrivePolicy": fmt.Sprintf(`{"deadLetterTargetArn":%q,"maxReceiveCount":1}`, dead.ARN)})
-		wait := func(q *Queue) chan string {
-			got := make(chan string, 1)
-			start := time.Now()
-			go func() { got <- fmt.Sprint(Bodies(q.Receive(10, 20)), " ", time.Since(start)) }()
-			synctest.Wait()
-			return got
-		}
 		q.Send("m")
 		q.Receive(1, 0)
-		buried := wait(dead)
+		buried := waiting(dead, 20)
 		q.Receive(1, 5)
 		if got := <-buried; got != "[m] 1s" { // the receive of q waits, and buries when the message comes back
 			t.Errorf("dead letter: %s", got)
 		}
 		time.Sleep(time.Minute)
-		moved := wait(q)
+		moved := waiting(q, 20)
 		if _, err := b.client.StartMessageMoveTask(t.Context(), &sqs.StartMessageMoveTaskInput{SourceArn: &dead.ARN}); err != nil {
 			t.Fatal(err)
 		}
@@ -303,6 +296,63 @@ func TestDeadLettersAndMovesWakeWhoWaitsForThem(t *testing.T) {
 			t.Errorf("moved: %s", got)
 		}
 	})
+}
+
+// waiting starts a receive that waits, and gives what it got and when.
+func waiting(q *Queue, wait int32) chan string {
+	got := make(chan string, 1)
+	start := time.Now()
+	go func() { got <- fmt.Sprint(Bodies(q.Receive(10, wait)), " ", time.Since(start)) }()
+	synctest.Wait()
+	return got
+}
+
+func TestReceiverThatWaitedLongestIsNotPassedOver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := NewQueue(t, setup(localaws.Options{}).client, nil)
+		first, second := waiting(q, 20), waiting(q, 5)
+		q.Send("m")
+		if a, b := <-first, <-second; a != "[m] 0s" || b != "[] 5s" {
+			t.Errorf("%s, %s", a, b)
+		}
+	})
+}
+
+func TestReceiverIsNotLeftWaitingForWhatAnotherBuries(t *testing.T) {
+	t.Parallel()
+	for name, second := range map[string]string{"and receives nothing": "", "and receives another": "m2"} {
+		synctest.Test(t, func(t *testing.T) {
+			b := setup(localaws.Options{})
+			dead := NewQueue(t, b.client, nil)
+			q := NewQueue(t, b.client, Attributes{"RedrivePolicy": fmt.Sprintf(`{"deadLetterTargetArn":%q,"maxReceiveCount":2}`, dead.ARN)})
+			q.Send("m1")
+			if err := q.Change(q.Take().ReceiptHandle, 0); err != nil {
+				t.Fatal(err)
+			}
+			handles := []*string{q.Take().ReceiptHandle}
+			if second != "" {
+				q.Send(second)
+				handles = append(handles, q.Take().ReceiptHandle)
+			}
+			buried, received := waiting(dead, 20), waiting(q, 10)
+			time.Sleep(3 * time.Second)
+			var entries []types.ChangeMessageVisibilityBatchRequestEntry
+			for i, h := range handles {
+				entries = append(entries, types.ChangeMessageVisibilityBatchRequestEntry{Id: aws.String(fmt.Sprint(i)), ReceiptHandle: h})
+			}
+			if _, err := b.client.ChangeMessageVisibilityBatch(t.Context(), &sqs.ChangeMessageVisibilityBatchInput{QueueUrl: &q.URL, Entries: entries}); err != nil {
+				t.Fatal(err)
+			}
+			want := "[] 10s"
+			if second != "" {
+				want = "[m2] 3s"
+			}
+			if a, b := <-buried, <-received; a != "[m1] 3s" || b != want {
+				t.Errorf("%s: buried %s, received %s, want %s", name, a, b, want)
+			}
+		})
+	}
 }
 
 func TestQueueThatIsItsOwnDeadLetterQueueHidesNothing(t *testing.T) {

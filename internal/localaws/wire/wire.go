@@ -52,7 +52,7 @@ type Outcome struct {
 
 // Wait is how a request waits for others to change something, without holding anything up.
 type Wait struct {
-	Until time.Time                   // when to look again at the latest
+	Until time.Time                   // when to look again at the latest; now: at once, after all others
 	Look  func(now time.Time) Outcome // called at that time, and after any other work was done
 }
 
