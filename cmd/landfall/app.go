@@ -32,6 +32,7 @@ type app struct {
 	endpoint string
 	output   format
 	region   string
+	stack    string
 
 	began bool // the command line was understood
 }
@@ -80,6 +81,7 @@ Exit codes: 0 done; 1 the answer is no, or it failed; 2 the command line or its 
 	flags.StringVar(&a.endpoint, "endpoint-url", "", "URL of the AWS API (default $AWS_ENDPOINT_URL, else AWS itself)")
 	flags.Var(&a.output, "output", "table or json")
 	flags.StringVar(&a.region, "region", "", "AWS region (default $AWS_REGION, else the profile's)")
+	flags.StringVar(&a.stack, "stack", "", "deployed stack whose table is meant (default the table $LANDFALL_OUTBOX_TABLE, else landfall-outbox)")
 	root.AddCommand(
 		a.demoCommand(),
 		a.devCommand(),

@@ -16,8 +16,14 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// dynamoDB is a client as the environment, the profile and the global flags say.
-func (a *app) dynamoDB(ctx context.Context) (*dynamodb.Client, error) {
+// rowTable is the outbox table of an account.
+type rowTable struct {
+	*dynamodb.Client
+	name string
+}
+
+// outbox is the table that the environment, the profile and the global flags lead to.
+func (a *app) outbox(ctx context.Context) (*rowTable, error) {
 	if u, err := url.Parse(a.endpoint); a.endpoint != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
 		return nil, badInput(errors.New("--endpoint-url: want http://host:port or https://host:port"))
 	}
@@ -32,20 +38,29 @@ func (a *app) dynamoDB(ctx context.Context) (*dynamodb.Client, error) {
 	if cfg.Region == "" {
 		return nil, badInput(errors.New("no AWS region: set --region or AWS_REGION"))
 	}
-	return dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) {
+	name := cmp.Or(os.Getenv(schema.OutboxTableEnv), schema.OutboxTable)
+	if a.stack != "" {
+		outputs, err := stackOutputs(ctx, cfg, a.endpoint, a.stack)
+		if err != nil {
+			return nil, err
+		}
+		if name = outputs[schema.OutboxTableOutput]; name == "" {
+			return nil, fmt.Errorf("stack %s has no output %s: is there a Landfall in it?", a.stack, schema.OutboxTableOutput)
+		}
+	}
+	client := dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) {
 		if a.endpoint != "" {
 			o.BaseEndpoint = aws.String(a.endpoint)
 		}
-	}), nil
+	})
+	return &rowTable{client, name}, nil
 }
 
 // explain adds what to do where DynamoDB only says that it knows no such table.
-func explain(err error) error {
+func (t *rowTable) explain(err error) error {
 	var missing *types.ResourceNotFoundException
 	if errors.As(err, &missing) {
-		return fmt.Errorf("no table %s there: set %s, or the endpoint and region that it is in: %w", outboxTable(), schema.OutboxTableEnv, err)
+		return fmt.Errorf("no table %s there: set %s or --stack, or the endpoint and region that it is in: %w", t.name, schema.OutboxTableEnv, err)
 	}
 	return err
 }
-
-func outboxTable() string { return cmp.Or(os.Getenv(schema.OutboxTableEnv), schema.OutboxTable) }

@@ -56,17 +56,17 @@ func (a *app) enqueue(ctx context.Context, row landfall.Row) error {
 	if err != nil {
 		return badInput(err)
 	}
-	client, err := a.dynamoDB(ctx)
+	at, err := a.outbox(ctx)
 	if err != nil {
 		return err
 	}
-	err = landfall.New(client, writerConfig(cfg)).Put(ctx, row)
+	err = landfall.New(at, writerConfig(cfg, at.name)).Put(ctx, row)
 	var rule *landfall.RowError
 	switch {
 	case errors.As(err, &rule):
 		return badInput(err)
 	case err != nil:
-		return explain(err)
+		return at.explain(err)
 	}
 	if a.output == inJSON {
 		return a.printJSON(map[string]string{"row": row.String(), "destination": row.Destination})
@@ -76,8 +76,8 @@ func (a *app) enqueue(ctx context.Context, row landfall.Row) error {
 }
 
 // writerConfig is what a writer of rows needs to know of a configuration of either kind.
-func writerConfig(cfg *config.Config) landfall.Config {
-	to := landfall.Config{Table: outboxTable(), Destinations: map[string]landfall.Destination{}}
+func writerConfig(cfg *config.Config, table string) landfall.Config {
+	to := landfall.Config{Table: table, Destinations: map[string]landfall.Destination{}}
 	for name, d := range cfg.Destinations {
 		to.Destinations[name] = landfall.Destination{
 			Headers: d.RowHeaders, HeadStart: time.Duration(d.HeadStart), Kind: d.Kind(), Retired: d.Retired, Shards: d.Shards,

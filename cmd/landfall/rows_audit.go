@@ -47,12 +47,12 @@ func (a *app) rowsAudit(ctx context.Context, command string) error {
 	for name, d := range cfg.Destinations {
 		policies[name] = d.Policy()
 	}
-	client, err := a.dynamoDB(ctx)
+	at, err := a.outbox(ctx)
 	if err != nil {
 		return err
 	}
 	looked, wrong, shown := 0, 0, []finding{}
-	err = scan(ctx, client, command, func(row outbox.Row) {
+	err = at.scan(ctx, command, func(row outbox.Row) {
 		looked++
 		f := finding{view(row), outbox.Audit(policies, row, time.Now())}
 		if f.Finding != "" {
@@ -63,7 +63,7 @@ func (a *app) rowsAudit(ctx context.Context, command string) error {
 		}
 	})
 	if err != nil {
-		return explain(err)
+		return at.explain(err)
 	}
 	if err := a.printFindings(shown, looked); err != nil {
 		return err
@@ -75,14 +75,14 @@ func (a *app) rowsAudit(ctx context.Context, command string) error {
 }
 
 // scan calls each with every row, or with those of one command.
-func scan(ctx context.Context, client *dynamodb.Client, command string, each func(outbox.Row)) error {
-	in := &dynamodb.ScanInput{TableName: aws.String(outboxTable()), ConsistentRead: aws.Bool(true)}
+func (t *rowTable) scan(ctx context.Context, command string, each func(outbox.Row)) error {
+	in := &dynamodb.ScanInput{TableName: aws.String(t.name), ConsistentRead: aws.Bool(true)}
 	if command != "" {
 		in.FilterExpression = aws.String("#command = :command")
 		in.ExpressionAttributeNames = map[string]string{"#command": schema.CommandID}
 		in.ExpressionAttributeValues = map[string]types.AttributeValue{":command": &types.AttributeValueMemberS{Value: command}}
 	}
-	for pages := dynamodb.NewScanPaginator(client, in); pages.HasMorePages(); {
+	for pages := dynamodb.NewScanPaginator(t, in); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return fmt.Errorf("scan the rows: %w", err)

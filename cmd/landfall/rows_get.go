@@ -36,20 +36,20 @@ row. With --payload the answer is the payload and nothing else.`,
 }
 
 func (a *app) rowsGet(ctx context.Context, args []string, payload bool) error {
-	client, err := a.dynamoDB(ctx)
+	at, err := a.outbox(ctx)
 	if err != nil {
 		return err
 	}
-	id, err := findRow(ctx, client, args)
+	id, err := at.find(ctx, args)
 	if err != nil {
-		return explain(err)
+		return at.explain(err)
 	}
-	row, err := outboxdb.New(client, outboxTable()).Get(ctx, id)
+	row, err := outboxdb.New(at, at.name).Get(ctx, id)
 	switch {
 	case errors.Is(err, outbox.ErrNotFound):
 		return fmt.Errorf("no row %s", id)
 	case err != nil:
-		return explain(err)
+		return at.explain(err)
 	case payload:
 		if _, err := a.stdout.Write(row.Payload); err != nil {
 			return fmt.Errorf("write output: %w", err)
@@ -66,8 +66,8 @@ func (a *app) rowsGet(ctx context.Context, args []string, payload bool) error {
 
 var rowName = regexp.MustCompile(`^([a-z0-9][a-z0-9-]{0,62})/[0-9a-f]{16}$`)
 
-// findRow makes an ID of the arguments, by a scan if they are a name: it is a hash, and no index has it.
-func findRow(ctx context.Context, client *dynamodb.Client, args []string) (outbox.ID, error) {
+// find makes an ID of the arguments, by a scan if they are a name: it is a hash, and no index has it.
+func (t *rowTable) find(ctx context.Context, args []string) (outbox.ID, error) {
 	if len(args) == 2 {
 		id := outbox.ID{Destination: args[0], Key: args[1]}
 		if err := id.Validate(); err != nil {
@@ -80,14 +80,14 @@ func findRow(ctx context.Context, client *dynamodb.Client, args []string) (outbo
 		return outbox.ID{}, badInput(errors.New("a row's name is <destination>/<16 hex digits>; or give destination and key"))
 	}
 	in := &dynamodb.ScanInput{
-		TableName: aws.String(outboxTable()), ConsistentRead: aws.Bool(true),
+		TableName: aws.String(t.name), ConsistentRead: aws.Bool(true),
 		ProjectionExpression: aws.String("#pk"), ExpressionAttributeNames: map[string]string{"#pk": schema.PK},
 	}
 	if m[1] != outbox.InvalidDestination { // a stranger's key may begin with anything
 		in.FilterExpression = aws.String("begins_with(#pk, :destination)")
 		in.ExpressionAttributeValues = map[string]types.AttributeValue{":destination": &types.AttributeValueMemberS{Value: m[1] + schema.Separator}}
 	}
-	pages := dynamodb.NewScanPaginator(client, in)
+	pages := dynamodb.NewScanPaginator(t, in)
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {

@@ -79,16 +79,16 @@ func (a *app) rowsList(ctx context.Context, f rowFilter, limit int) error {
 	if limit < 1 {
 		return badInput(errors.New("--limit: at least 1"))
 	}
-	client, err := a.dynamoDB(ctx)
+	at, err := a.outbox(ctx)
 	if err != nil {
 		return err
 	}
-	store := outboxdb.New(client, outboxTable())
+	store := outboxdb.New(at, at.name)
 	views := []rowView{}
 	for _, lane := range lanes {
 		rows, err := f.rows(ctx, store, lane, limit)
 		if err != nil {
-			return explain(err)
+			return at.explain(err)
 		}
 		for _, row := range rows {
 			views = append(views, view(row))

@@ -35,18 +35,18 @@ func (a *app) operate(ctx context.Context, args []string, order outbox.Order, dr
 	if err != nil {
 		return badInput(err)
 	}
-	client, err := a.dynamoDB(ctx)
+	at, err := a.outbox(ctx)
 	if err != nil {
 		return err
 	}
-	id, err := findRow(ctx, client, args)
+	id, err := at.find(ctx, args)
 	if err != nil {
-		return explain(err)
+		return at.explain(err)
 	}
 	if order.By == "" {
 		return badInput(errors.New("who gives the order is not known here: say so with --by"))
 	}
-	operator := outbox.Operator{Store: outboxdb.New(client, outboxTable())}
+	operator := outbox.Operator{Store: outboxdb.New(at, at.name)}
 	for _, name := range cfg.Names() {
 		operator.Destinations = append(operator.Destinations, outbox.Destination{Name: name, Policy: cfg.Destinations[name].Policy()})
 	}
@@ -63,7 +63,7 @@ func (a *app) operate(ctx context.Context, args []string, order outbox.Order, dr
 	case errors.Is(err, outbox.ErrNotAllowed):
 		return fmt.Errorf("%s: %w", id, err)
 	case err != nil:
-		return explain(err)
+		return at.explain(err)
 	}
 	v := operationView{DryRun: dryRun, Explanation: op.Explain(), Before: view(op.Before), After: view(op.After)}
 	if a.output == inJSON {
