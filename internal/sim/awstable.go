@@ -113,16 +113,18 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	o, _ := r.Context().Value(operationKey{}).(*operation)
 	c := w.process.call(m.operation, m.subject, w.slotOf(m))
+	again := func() {}
+	if o != nil { // a copy of its own: nobody is told what becomes of it
+		copied := *o
+		again = func() { _, _ = w.deliver(c, m, &copied, faults.Fault{}) }
+	}
 	if err := c.step(r.Context()); err != nil {
+		c.onResuming(again)
 		return nil, err
 	}
 	fault, late, echo := w.trouble(c, o != nil)
 	if late || echo {
-		again := &operation{}
-		if o != nil {
-			*again = *o
-		}
-		c.later(func() { _, _ = w.deliver(c, m, again, faults.Fault{}) })
+		c.later(again)
 	}
 	if late {
 		err = errNoAnswer
@@ -170,7 +172,7 @@ func (w *wire) deliver(c *call, m message, o *operation, fault faults.Fault) (*h
 	w.fault = fault
 	answer, err := w.account.RoundTrip(r)
 	w.fault = faults.Fault{}
-	if o == nil || o.by == nil {
+	if o == nil {
 		return answer, err
 	}
 	before, after := w.items[m.subject], w.look(m.subject)

@@ -86,7 +86,16 @@ func (h *history) find(token string) *attempt {
 	return nil
 }
 
-func (l *law) attempt(row outbox.Row) *attempt { return l.histories[row.ID].find(row.Token) }
+func (l *law) attempt(row outbox.Row) *attempt { return l.history(row.ID).find(row.Token) }
+
+// history is that of a row that an application wanted; no other is ever spoken of.
+func (l *law) history(id outbox.ID) *history {
+	if h := l.histories[id]; h != nil {
+		return h
+	}
+	l.violated("conservation", "%s: nobody wanted such a row", id)
+	return &history{answer: map[*process]outbox.Answer{}}
+}
 
 // must notes a violation unless ok.
 func (l *law) must(ok bool, invariant, format string, args ...any) {
@@ -199,7 +208,7 @@ func (l *law) mine(p *process, token string) bool {
 func (l *law) wasPut(o *operation, before, after outbox.Row) {
 	l.must(before.Status == "", "I1", "%s replaced the row that was there", o)
 	l.must(o.put.Unreadable != nil || sameRow(*o.put, after), "conservation", "%s stored something else", o)
-	l.histories[o.id()].present = true
+	l.history(o.id()).present = true
 }
 
 // unchanging holds what an application put to stay as it was.
@@ -217,7 +226,7 @@ func (l *law) placed(o *operation, row outbox.Row) {
 		outbox.Pending: outbox.DueLane, outbox.Dispatching: outbox.DueLane, outbox.InvalidStatus: outbox.DueLane,
 		outbox.OutcomeUnknown: outbox.UnknownLane, outbox.FailedRow: outbox.FailedLane,
 	}
-	want := outbox.Lane{Kind: kinds[row.Status], Destination: row.Destination, Shard: l.histories[row.ID].wanted.Lane.Shard}
+	want := outbox.Lane{Kind: kinds[row.Status], Destination: row.Destination, Shard: l.history(row.ID).wanted.Lane.Shard}
 	if row.Status == outbox.CompletedRow {
 		want = outbox.Lane{}
 	}
@@ -231,17 +240,17 @@ func (l *law) placed(o *operation, row outbox.Row) {
 // suspected holds maybe_since to say what is on record: the claim of the first attempt that may have
 // arrived.
 func (l *law) suspected(o *operation, row outbox.Row) {
-	suspects := l.histories[row.ID].suspects()
+	suspects := l.history(row.ID).suspects()
 	switch {
 	case len(suspects) > 0:
 		l.must(row.MaybeSince.Equal(suspects[0].at), "I4", "%s: maybe_since is %v, and the first attempt that may have arrived was claimed at %v",
 			o, row.MaybeSince, suspects[0].at)
-	case row.Unreadable == nil:
+	case row.Unreadable == nil && row.Status != outbox.CompletedRow:
 		l.must(row.MaybeSince.IsZero(), "I5", "%s: maybe_since is set, though every attempt demonstrably did not arrive", o)
 	}
 	switch row.Status {
 	case outbox.FailedRow:
-		told := l.histories[row.ID].answer[o.by].Kind == outbox.HadNoEffect || l.orderOf[o.by].Move == outbox.MarkFailed
+		told := l.history(row.ID).answer[o.by].Kind == outbox.HadNoEffect || l.orderOf[o.by].Move == outbox.MarkFailed
 		l.must(len(suspects) == 0 || told, "I5", "%s: failed, and an attempt may have arrived", o)
 	case outbox.OutcomeUnknown:
 		l.must(len(suspects) > 0 || row.Unreadable != nil, "I5", "%s: unknown, and no attempt can have arrived", o)

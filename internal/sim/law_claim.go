@@ -18,7 +18,7 @@ func (l *law) claiming(p *process, c outbox.Claim) {
 
 // claimed is called when a claim took effect.
 func (l *law) claimed(o *operation, before, after outbox.Row) {
-	c, h, p := o.claim, l.histories[o.id()], o.by.policy(o.id().Destination)
+	c, h, p := o.claim, l.history(o.id()), o.by.policy(o.id().Destination)
 	l.asRead(o, c.From, before)
 	switch before.Status {
 	case outbox.Pending:
@@ -43,6 +43,7 @@ func (l *law) claimed(o *operation, before, after outbox.Row) {
 	l.recorded(a, h, before, after)
 	l.must(h.find(c.Token) == nil, "I2", "%s was claimed twice under the same token", c.ID)
 	h.attempts = append(h.attempts, a)
+	l.happened[map[bool]string{false: "claimed", true: "taken over"}[a.takenOver]]++
 }
 
 // recorded holds a claim to be written on the row as it was made.
@@ -61,6 +62,7 @@ func (l *law) recorded(a *attempt, h *history, before, after outbox.Row) {
 		window = suspects[0].window
 	}
 	l.must(after.Window == window, "I4", "the window of %s is %v, want %v", id, time.Duration(after.Window), time.Duration(window))
+	l.must(after.ClaimedBy == claimedBy, "conservation", "the claim of %s says that it is %q", id, after.ClaimedBy)
 	l.must(after.LookupCount == before.LookupCount && after.Code == before.Code && after.RemoteRef == before.RemoteRef,
 		"conservation", "claiming %s changed what had been recorded", id)
 }

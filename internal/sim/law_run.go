@@ -245,7 +245,7 @@ func (l *law) end() {
 		next.do(next.at)
 	}
 	for _, id := range l.ids() {
-		h, effects := l.histories[id], len(l.remote.effects[id])
+		h, effects := l.history(id), len(l.remote.effects[id])
 		row, exists := l.table.row(id)
 		l.must(exists || !h.present, "conservation", "%s is gone", id)
 		ordered := row.ResolvedBy != ""

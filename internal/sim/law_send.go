@@ -11,7 +11,7 @@ func (l *law) sending(p *process, row outbox.Row) *attempt {
 	l.events++
 	l.note(p.number, "sends %s under %s", row.ID, marked(row.Token))
 	policy, now := p.policy(row.Destination), p.now()
-	h := l.histories[row.ID]
+	h := l.history(row.ID)
 	stored, _ := l.table.row(row.ID)
 	l.must(sameRow(stored, row), "I3", "what is sent of %s is not the row as it is stored, claimed", row.ID)
 	l.must(row.Unreadable == nil, "I3", "%s is sent, and it cannot be read", row.ID)
@@ -27,6 +27,7 @@ func (l *law) sending(p *process, row outbox.Row) *attempt {
 	deadline, _ := p.ctx.Deadline()
 	l.must(time.Until(deadline) >= policy.SendTimeout+outbox.ClaimMargin/2, "I3", "%s is sent with %v left", row.ID, time.Until(deadline))
 	if len(h.suspects()) > 0 {
+		l.happened["sent again though it may have arrived"]++
 		l.must(l.recognised(policy, h, row, row.Until), "I4",
 			"%s is sent again, an earlier attempt may have arrived, and the remote may not recognise it", row.ID)
 	}
@@ -75,7 +76,7 @@ func (l *law) sent(p *process, a *attempt, out outbox.Outcome) {
 
 // settling is called when a process begins to settle: it does not wait for the sender any more.
 func (l *law) settling(p *process, s outbox.Settlement) {
-	if a := l.histories[s.ID].find(s.Token); a != nil && a.sending {
+	if a := l.history(s.ID).find(s.Token); a != nil && a.sending {
 		a.sending, a.answered = false, p.now()
 	}
 }
@@ -91,7 +92,7 @@ func (l *law) asking(p *process, row outbox.Row) {
 // mustBeLate holds a final word on a row, as it was read, to come when nothing can arrive any more. What
 // was claimed after it was read is not the word's business: it does not apply to such a row.
 func (l *law) mustBeLate(p *process, row outbox.Row, what string) {
-	for _, a := range l.histories[row.ID].attempts {
+	for _, a := range l.history(row.ID).attempts {
 		if a.verdict == suspect {
 			latest := a.until.Add(-a.by.skew).Add(p.policy(row.Destination).LateArrival)
 			l.must(!time.Now().Before(latest), "I4", "%s %s %v too early", row.ID, what, time.Until(latest))
@@ -107,7 +108,7 @@ func (l *law) answered(p *process, row outbox.Row, answer outbox.Answer) {
 	l.events++
 	if !p.dead {
 		l.note(p.number, "is told %s about %s", answer.Kind, row.ID)
-		l.histories[row.ID].answer[p] = answer
+		l.history(row.ID).answer[p] = answer
 	}
 }
 

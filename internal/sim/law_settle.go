@@ -2,6 +2,7 @@ package sim
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/landfall-dev/landfall/internal/outbox"
@@ -9,7 +10,7 @@ import (
 
 // settled is called when a settlement changed a row's status, or began a new wait.
 func (l *law) settled(o *operation, before, after outbox.Row) {
-	s, h := o.settlement, l.histories[o.id()]
+	s, h := o.settlement, l.history(o.id())
 	l.must(after.Token == before.Token && after.ClaimedAt.Equal(before.ClaimedAt) && after.Until.Equal(before.Until) && after.Window == before.Window,
 		"I2", "%s changed the claim", o)
 	l.asRead(o, s.From, before)
@@ -23,6 +24,7 @@ func (l *law) settled(o *operation, before, after outbox.Row) {
 	default:
 		l.settledByReader(o, h, before, after)
 	}
+	l.happened[fmt.Sprintf("%s made %s of %s", o.by.kind, after.Status, before.Status)]++
 	if after.Status == outbox.CompletedRow {
 		l.mustHaveLanded(o)
 	}
@@ -173,6 +175,7 @@ func (l *law) settledByReader(o *operation, h *history, before, after outbox.Row
 // refined is called when a settlement changed a row that showed it already: it may only have filled in
 // what the remote calls the effect.
 func (l *law) refined(o *operation, before, after outbox.Row) {
+	l.happened["a reference was filled in"]++
 	filled := before
 	filled.RemoteRef = after.RemoteRef
 	l.must(sameRow(filled, after) && before.RemoteRef == "" && before.Status == outbox.OutcomeUnknown, "I7", "%s again changed the row", o)
@@ -198,7 +201,7 @@ func (l *law) toldPut(o *operation, err error) {
 	if o.by.dead {
 		return
 	}
-	wanted := o.put.Origin == l.histories[o.id()].wanted.Origin
+	wanted := o.put.Origin == l.history(o.id()).wanted.Origin
 	switch {
 	case err == nil:
 		l.must(o.shown, "I1", "%s: told that it is there, and it is not", o)

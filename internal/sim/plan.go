@@ -102,10 +102,10 @@ func some(d *dice, most float64) float64 {
 
 func newOdds(d *dice) odds {
 	return odds{
-		crash: some(d, 0.15), pause: some(d, 0.15),
-		refuse: some(d, 0.3), lose: some(d, 0.3), late: some(d, 0.2), echo: some(d, 0.2), repeat: some(d, 0.3),
+		crash: some(d, 0.2), pause: some(d, 0.4),
+		refuse: some(d, 0.3), lose: some(d, 0.3), late: some(d, 0.4), echo: some(d, 0.3), repeat: some(d, 0.3),
 		slow: some(d, 0.3), stale: some(d, 0.5),
-		longestPause: d.between(10*time.Second, 30*time.Minute), longestDelay: d.between(time.Second, 10*time.Minute),
+		longestPause: d.between(10*time.Second, 30*time.Minute), longestDelay: d.between(time.Second, 30*time.Minute),
 		longestAnswer: d.between(100*time.Millisecond, 10*time.Second),
 	}
 }
@@ -123,9 +123,10 @@ func newVersions(d *dice, p plan) []version {
 	if len(p.destinations) == 1 { // several would race for it, in an order that is the scheduler's
 		first.concurrency = 1 + d.below(4)
 	}
+	attempts := pick(d, 1, 2, 5, 5, 5)
 	for _, destination := range p.destinations {
 		first.policies = append(first.policies, outbox.Policy{
-			Attempts:    1 + d.below(5),
+			Attempts:    1 + d.below(attempts),
 			Backoff:     pick(d, outbox.Backoff{}, outbox.Backoff{First: d.seconds(time.Second, 20*time.Second), Factor: 2, Max: d.seconds(20*time.Second, 5*time.Minute)}),
 			Concurrency: 1 + d.below(4), Deduplicates: newWindow(d), LateArrival: destination.late,
 			SendTimeout: d.seconds(2*time.Second, 60*time.Second), Shards: 1 + d.below(3), Retention: 30 * 24 * time.Hour,
@@ -133,11 +134,15 @@ func newVersions(d *dice, p plan) []version {
 		}.WithDefaults())
 	}
 	versions := []version{first}
-	for range d.below(6) {
+	changes, longest := d.below(6), p.length
+	if d.chance(0.25) { // somebody tries things out
+		changes, longest = 6+d.below(12), 2*time.Minute
+	}
+	for range changes {
 		last := versions[len(versions)-1]
 		next := last
 		next.policies = slices.Clone(last.policies)
-		next.from = last.from + d.seconds(10*time.Second, p.length)
+		next.from = last.from + d.seconds(5*time.Second, longest)
 		next.overlap = d.seconds(time.Second, 10*time.Minute)
 		i := d.below(len(next.policies))
 		change(d, &next.policies[i], p.destinations[i])
@@ -148,7 +153,7 @@ func newVersions(d *dice, p plan) []version {
 
 // change is what somebody does to a destination's configuration.
 func change(d *dice, p *outbox.Policy, destination destination) {
-	switch d.below(8) {
+	switch d.below(9) {
 	case 0, 1:
 		p.Deduplicates = newWindow(d)
 	case 2:
@@ -157,9 +162,9 @@ func change(d *dice, p *outbox.Policy, destination destination) {
 		p.Retired = !p.Retired
 	case 4:
 		p.Attempts = 1 + d.below(p.Attempts)
-	case 5, 6:
+	case 5, 6, 7:
 		p.SendTimeout = d.seconds(2*time.Second, 60*time.Second)
-	case 7: // more than is true does no harm
+	case 8: // more than is true does no harm
 		p.LateArrival = destination.late + d.seconds(time.Second, 5*time.Minute)
 	}
 }
@@ -168,7 +173,7 @@ func newWindow(d *dice) outbox.Window {
 	switch d.below(6) {
 	case 0, 1:
 		return outbox.Never
-	case 2:
+	case 2, 3:
 		return outbox.Always
 	}
 	return outbox.Window(d.seconds(time.Minute, time.Hour))

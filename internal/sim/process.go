@@ -130,6 +130,7 @@ func (p *process) call(kind string, subject any, slot int) *call {
 func (p *process) die(how string) {
 	if !p.dead {
 		p.note(p.number, "%s", how)
+		p.happened["died"]++
 		p.dead = true
 		p.kill()
 	}
@@ -169,6 +170,7 @@ func (c *call) step(ctx context.Context) error {
 	case c.chance(c.odds.pause / 4):
 		if resumes := time.Now().Add(c.between(time.Second, c.odds.longestPause)); resumes.After(c.resumes) {
 			c.resumes = resumes
+			c.happened["paused"]++
 			c.note(c.number, "pauses until %v", resumes.Sub(c.world.begun))
 		}
 	}

@@ -86,6 +86,7 @@ func (r *remote) receive(d *delivery, at time.Time) {
 	}
 	if first := r.known[d.id]; first != nil && at.Before(first.forgotten) {
 		d.duplicate = true
+		r.happened["recognised by the remote"]++
 		r.note(0, "remote recognises %s of %s", d.id, marked(d.token))
 		return
 	}
@@ -102,6 +103,9 @@ func (r *remote) receive(d *delivery, at time.Time) {
 // work is the moment of an effect.
 func (r *remote) work(d *delivery, at time.Time) {
 	r.events++
+	if at.After(d.received.Add(time.Minute)) {
+		r.happened["took effect a minute late"]++
+	}
 	d.effect, d.visible = at, r.atMost(at.Add(d.lag), d)
 	r.effects[d.id] = append(r.effects[d.id], d)
 	r.note(0, "remote does %s for %s", d.id, marked(d.token))

@@ -68,6 +68,8 @@ func (w *world) sweeps() (all []happening) {
 	return all
 }
 
+const claimedBy = "request"
+
 // dispatch is one invocation of the dispatcher.
 func (w *world) dispatch(part int) {
 	longest := time.Duration(0)
@@ -79,7 +81,7 @@ func (w *world) dispatch(part int) {
 	p := w.start("dispatcher", 65*time.Second+longest+10*time.Second)
 	o := p.observer()
 	d := outbox.Dispatcher{
-		Store: w.table.open(p), Concurrency: p.config.concurrency, ClaimedBy: "request",
+		Store: w.table.open(p), Concurrency: p.config.concurrency, ClaimedBy: claimedBy,
 		Now: p.now, Rand: p, Observer: o, Part: part % p.config.parts, Of: p.config.parts, Destinations: w.configured(p),
 	}
 	report, err := d.RunOnce(p.ctx)
@@ -144,6 +146,7 @@ func (w *world) calmDown() {
 	w.note(0, "from now on nothing goes wrong")
 	w.mu.Unlock()
 	const bound = 6 * time.Hour
+	soonest := time.Second
 	for deadline := time.Now().Add(bound); ; {
 		for part := range w.versionAt(time.Since(w.begun), roll(w.seed, "calm")).parts {
 			w.dispatch(part)
@@ -156,10 +159,11 @@ func (w *world) calmDown() {
 			open = false
 		}
 		w.mu.Unlock()
-		if !open {
+		if !open || w.broken() {
 			return
 		}
-		pause(min(max(time.Until(next), time.Second), 10*time.Minute))
+		pause(min(max(time.Until(next), soonest), 10*time.Minute))
+		soonest += soonest / 4 // whatever a row says that it wants, the world comes to its end
 	}
 }
 

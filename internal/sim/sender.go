@@ -29,6 +29,9 @@ func (s *sender) Send(ctx context.Context, row outbox.Row) outbox.Outcome {
 	s.mu.Lock()
 	a := s.law.sending(s.process, row)
 	s.mu.Unlock()
+	if a == nil {
+		return outbox.Unknown("", "sim.not_held")
+	}
 	x := &exchange{call: s.call("send", row.ID, s.rowSlot(row.ID)), ctx: ctx, row: row, odds: s.destination.remote, late: s.destination.late}
 	if s.calm {
 		x.odds = remoteOdds{}

@@ -92,6 +92,7 @@ func writes[T any](ctx context.Context, c *call, o *operation, try func(*operati
 	}
 	late := *o // a copy of its own: nobody is told what becomes of it
 	if err := c.step(ctx); err != nil {
+		c.onResuming(func() { _, _ = once(&late) })
 		return none, fmt.Errorf("%v: %w", o.id(), err)
 	}
 	var result T
@@ -129,9 +130,23 @@ func writes[T any](ctx context.Context, c *call, o *operation, try func(*operati
 	return result, answer
 }
 
+// onResuming is about a caller that gave up while its process was paused: what it was about to ask for
+// may leave all the same, once the process goes on.
+func (c *call) onResuming(do func()) {
+	c.mu.Lock()
+	dead, resumes := c.dead, c.resumes
+	c.mu.Unlock()
+	if !dead && resumes.After(time.Now()) && c.chance(0.5) {
+		c.at(c.instant(resumes, abroadSlots+c.slot), do)
+	}
+}
+
 // later has something done whatever becomes of the process and its caller.
 func (c *call) later(do func()) {
-	at := c.instant(time.Now().Add(c.delay()), abroadSlots+c.slot)
+	c.at(c.instant(time.Now().Add(c.delay()), abroadSlots+c.slot), do)
+}
+
+func (c *call) at(at time.Time, do func()) {
 	c.running.Go(func() {
 		_ = sleepUntil(context.Background(), at)
 		do()

@@ -30,6 +30,7 @@ type world struct {
 	violations []Violation
 	hear       func(Violation)
 	events     int
+	happened   map[string]int
 }
 
 // Violation is an invariant that did not hold.
@@ -47,8 +48,10 @@ func (v Violation) String() string { return fmt.Sprintf("%s: %s (at %v)", v.Inva
 type Result struct {
 	Seed       uint64
 	Violations []Violation
-	// Events is how many changes, requests and answers the law has seen.
+	// Events is how many calls, changes, requests and answers there were.
 	Events int
+	// Happened counts what is of interest, by what it is.
+	Happened map[string]int
 	// Trace is what happened, in order; nil unless asked for.
 	Trace []string
 }
@@ -64,7 +67,7 @@ type Options struct {
 
 // Play plays the world of a seed to its end. It must be called in a synctest bubble of its own.
 func Play(seed uint64, o Options) Result {
-	w := &world{plan: newPlan(seed), seed: seed, begun: time.Now(), hear: o.Violated}
+	w := &world{plan: newPlan(seed), seed: seed, begun: time.Now(), hear: o.Violated, happened: map[string]int{}}
 	if o.Trace {
 		w.trace = &trace{begun: w.begun}
 	}
@@ -77,7 +80,7 @@ func Play(seed uint64, o Options) Result {
 	}
 	w.law = law{world: w, histories: map[outbox.ID]*history{}}
 	w.play()
-	return Result{Seed: seed, Violations: w.violations, Events: w.events, Trace: w.trace.lines()}
+	return Result{Seed: seed, Violations: w.violations, Events: w.events, Happened: w.happened, Trace: w.trace.lines()}
 }
 
 // happening is something that the world itself does at a time.
@@ -93,11 +96,20 @@ func (w *world) play() {
 	for i, h := range happenings {
 		slot := worldSlots + i%ownSlots
 		sleepUntil(context.Background(), w.instant(w.begun.Add(h.at), slot))
+		if w.broken() {
+			break // what follows from a violation proves nothing
+		}
 		h.do(slot)
 	}
 	w.calmDown()
 	w.running.Wait()
 	w.law.end()
+}
+
+func (w *world) broken() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.violations) > 0
 }
 
 // violated notes a violation. The mutex is held.

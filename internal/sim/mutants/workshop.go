@@ -17,8 +17,8 @@ import (
 // mutant is one deliberate breakage: in file, the one place that says from says to.
 type mutant struct {
 	name, file, from, to string
-	// at is the offset of from where it is not the only such place; 0 otherwise.
-	at int
+	// sdk: it breaks what only worlds meet that are played through the SDK.
+	sdk bool
 }
 
 // verdict is what became of a mutant.
@@ -63,65 +63,98 @@ func (w workshop) close() { _ = os.RemoveAll(w.dir) }
 
 // try builds a mutant and plays worlds with it.
 func (w workshop) try(m mutant, seeds int) verdict {
-	overlay, err := w.overlay(m)
+	source, err := os.ReadFile(filepath.Join(w.root, m.file))
 	if err != nil {
 		return verdict{trouble: err.Error()}
 	}
-	binary := filepath.Join(w.dir, "sim.test")
-	build := exec.Command("go", "test", "-overlay", overlay, "-c", "-vet=off", "-o", binary, "./internal/sim")
-	build.Dir = w.root
-	if out, err := build.CombinedOutput(); err != nil {
-		return verdict{trouble: "it does not compile: " + firstLines(out)}
+	if n := strings.Count(string(source), m.from); n != 1 {
+		return verdict{trouble: fmt.Sprintf("the text that it replaces is there %d times, want once", n)}
 	}
-	const patience = 5 * time.Minute
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	play := exec.CommandContext(ctx, binary, "-test.run=^TestWorlds$", "-test.timeout=0", "-seed=1", "-seeds="+strconv.Itoa(seeds))
-	play.Dir = filepath.Join(w.root, "internal", "sim")
-	out, err := play.CombinedOutput()
-	return judge(out, err, ctx.Err())
+	binary, err := w.build(map[string][]byte{m.file: []byte(strings.Replace(string(source), m.from, m.to, 1))})
+	if err != nil {
+		return verdict{trouble: err.Error()}
+	}
+	return w.play(binary, seeds, m.sdk)
 }
 
-var violation = regexp.MustCompile(`seed (\d+): ([A-Za-z_0-9]+): `)
-
-// judge reads the output of a test that played worlds from seed 1 on.
-func judge(out []byte, failed, timeout error) verdict {
-	if found := violation.FindSubmatch(out); found != nil {
-		n, _ := strconv.Atoi(string(found[1]))
-		return verdict{invariant: string(found[2]), seeds: n}
+// buildAll builds one binary with all changes, which are of one package.
+func (w workshop) buildAll(all []changed) (string, error) {
+	files := map[string][]byte{}
+	for _, c := range all {
+		files[c.file] = c.source
+		dir := filepath.Dir(c.file)
+		files[filepath.Join(dir, "mutant_switches.go")] = fmt.Appendf(nil, switches, filepath.Base(dir))
 	}
+	return w.build(files)
+}
+
+// build builds the simulation's tests with some files replaced or added.
+func (w workshop) build(files map[string][]byte) (string, error) {
+	replace := map[string]string{}
+	for file, source := range files {
+		copied := filepath.Join(w.dir, fmt.Sprint(len(replace), ".go"))
+		if err := os.WriteFile(copied, source, 0o600); err != nil {
+			return "", fmt.Errorf("write a mutant: %w", err)
+		}
+		replace[filepath.Join(w.root, file)] = copied
+	}
+	overlay, binary := filepath.Join(w.dir, "overlay.json"), filepath.Join(w.dir, "sim.test")
+	text, err := json.Marshal(map[string]any{"Replace": replace})
+	if err := errors.Join(err, os.WriteFile(overlay, text, 0o600)); err != nil {
+		return "", fmt.Errorf("write an overlay: %w", err)
+	}
+	build := exec.Command("go", "test", "-overlay", overlay, "-c", "-o", binary, "./internal/sim")
+	build.Dir = w.root
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("it does not compile: %s", firstLines(out))
+	}
+	return binary, nil
+}
+
+// play plays worlds until a violation.
+func (w workshop) play(binary string, seeds int, sdk bool, env ...string) verdict {
+	const patience = 10 * time.Minute
+	ctx, stop := context.WithTimeout(context.Background(), patience)
+	defer stop()
+	play := exec.CommandContext(ctx, binary, "-test.run=^TestWorlds$", "-test.v", "-test.timeout=0",
+		"-seed=1", "-seeds="+strconv.Itoa(seeds), "-sdk="+strconv.FormatBool(sdk))
+	play.Dir, play.Env = filepath.Join(w.root, "internal", "sim"), append(os.Environ(), env...)
+	heard := &listener{stop: stop}
+	play.Stdout, play.Stderr = heard, heard
+	failed := play.Run()
 	switch {
-	case timeout != nil:
+	case heard.invariant != "":
+		return heard.verdict
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return verdict{trouble: "it hangs"}
 	case failed != nil:
-		return verdict{trouble: "it ends otherwise: " + firstLines(out)}
+		return verdict{trouble: "it ends otherwise: " + firstLines(heard.out)}
 	}
 	return verdict{}
 }
 
-// overlay writes the file as the mutant has it.
-func (w workshop) overlay(m mutant) (string, error) {
-	path := filepath.Join(w.root, m.file)
-	source, err := os.ReadFile(path)
-	if err != nil {
-		return "", fmt.Errorf("read it: %w", err)
+// listener reads what a test says that plays worlds from seed 1 on, and stops it at the first violation:
+// what becomes of the world then is of no interest.
+type listener struct {
+	verdict
+	out  []byte
+	stop func()
+}
+
+var violation = regexp.MustCompile(`seed (\d+): ([A-Za-z_0-9]+): `)
+
+func (l *listener) Write(b []byte) (int, error) {
+	l.out = append(l.out, b...)
+	if found := violation.FindSubmatch(l.out); found != nil && l.invariant == "" {
+		l.seeds, _ = strconv.Atoi(string(found[1]))
+		l.invariant = string(found[2])
+		l.stop()
 	}
-	text, at := string(source), m.at
-	if at == 0 {
-		if n := strings.Count(text, m.from); n != 1 {
-			return "", fmt.Errorf("the text that it replaces is there %d times, want once", n)
-		}
-		at = strings.Index(text, m.from)
-	}
-	mutated, overlay := filepath.Join(w.dir, "mutated.go"), filepath.Join(w.dir, "overlay.json")
-	replace, err := json.Marshal(map[string]map[string]string{"Replace": {path: mutated}})
-	return overlay, errors.Join(err,
-		os.WriteFile(mutated, []byte(text[:at]+m.to+text[at+len(m.from):]), 0o600),
-		os.WriteFile(overlay, replace, 0o600))
+	return len(b), nil
 }
 
 func firstLines(out []byte) string {
-	const some = 3
+	const some = 4
 	lines := strings.SplitN(strings.TrimSpace(string(out)), "\n", some+1)
 	return strings.Join(lines[:min(len(lines), some)], " | ")
 }
