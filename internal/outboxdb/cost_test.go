@@ -3,7 +3,6 @@ package outboxdb_test
 import (
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -202,22 +201,22 @@ func TestNoClaimAndNoCompletionGrowsANewRow(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	random := rand.New(rand.NewPCG(3, 4))
-	// A time of 13 digits, up to five of them zeros at the end: whole minutes and the like.
+	// A time of 13 digits, with five zeros at the end as of whole minutes, or with none.
 	at := func(after int64) time.Time {
-		round := int64(math.Pow10(random.IntN(6)))
+		round := pick(random, []int64{1, 1e5})
 		return time.UnixMilli((after + random.Int64N(9_999_999_999_999-after)) / round * round)
 	}
 	for range 400 {
-		id := outbox.ID{Destination: strings.Repeat("d", 1+random.IntN(63)*random.IntN(2)), Key: fmt.Sprint(random.Uint64())}
+		id := outbox.ID{Destination: strings.Repeat("d", pick(random, []int{1, 2, 63})), Key: fmt.Sprint(random.Uint64())}
 		created := at(1_000_000_000_000)
 		row := outbox.Row{
 			ID: id, Status: outbox.Pending, CreatedAt: created, LaneAt: created, Payload: []byte("{}"),
-			Lane: outbox.Lane{Kind: outbox.DueLane, Destination: id.Destination, Shard: random.IntN(1000) * random.IntN(2)},
+			Lane: outbox.Lane{Kind: outbox.DueLane, Destination: id.Destination, Shard: pick(random, []int{0, 9, 999})},
 		}
 		b.insert(row, false)
 		put := outboxdb.ItemSize(b.item(id.PK()))
 		claim := outbox.Claim{
-			ID: id, Token: "0123456789012345678901", ClaimedBy: strings.Repeat("c", (30+random.IntN(10))*random.IntN(2)),
+			ID: id, Token: "0123456789012345678901", ClaimedBy: strings.Repeat("c", pick(random, []int{0, 20, 36, 100})),
 			At: at(created.UnixMilli()), Until: at(0), Attempts: 5,
 			Window: outbox.Window(time.Duration(random.IntN(10*366*24*3600)) * time.Second),
 		}
