@@ -73,7 +73,7 @@ func AcceptMove(id ID, attempt int, token string, at time.Time) Move {
 }
 
 // DeclineMove is the consumer's word that it does not accept. It may be repeated; it is refused once the
-// attempt is over: accepted, rerouted or dead.
+// attempt is over: accepted, rerouted or dead, and where delivery counts as acceptance.
 func DeclineMove(id ID, attempt int, token string, at time.Time) Move {
 	return Move{ID: id, Kind: Decline, From: Receipt{ID: id, Attempt: attempt, Token: token}, At: at}
 }
@@ -153,8 +153,10 @@ func (m Move) admits(r Receipt) bool {
 		return r.same(m.From) && pending
 	case MarkAgain:
 		return pending && r.OnDelivery
-	case Accept, Decline:
+	case Accept:
 		return pending
+	case Decline: // a consumer that delivery makes the owner has no say, and a copy of the message
+		return pending && !r.OnDelivery
 	case Kill:
 		if m.From.State == "" {
 			return r.State == ""

@@ -50,7 +50,7 @@ var moves = []struct {
 	{"accept, by another's token", ". . . . . . . . . .", routing.Accept, otherToken},
 	{"accept, without a token", ". . . . . . . . . .", routing.Accept, noToken},
 	{"accept, of another attempt", ". . . . . . . . . .", routing.Accept, otherAttempt},
-	{"decline", ". d d d d d = . . .", routing.Decline, nil},
+	{"decline", ". d d d . . = . . .", routing.Decline, nil},
 	{"decline, by another's token", ". . . . . . . . . .", routing.Decline, otherToken},
 	{"decline, without a token", ". . . . . . . . . .", routing.Decline, noToken},
 	{"decline, of another attempt", ". . . . . . . . . .", routing.Decline, otherAttempt},
