@@ -204,7 +204,7 @@ func (w *world) touch(random *rand.Rand) {
 
 func TestQueueDoesNotDifferFromItsModel(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(50) {
+	for seed := range uint64(25) {
 		for _, fifo := range []bool{false, true} {
 			w := &world{t: t, service: sqs.New(sqs.Options{Region: "us-east-1"}), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), model: model{fifo: fifo, limit: 3}}
 			attributes := map[string]string{}
