@@ -18,7 +18,8 @@ const (
 	CompletedRow   Status = "completed"
 	FailedRow      Status = "failed"
 
-	// InvalidStatus stands for a stored status that is none of the five. It is never written.
+	// InvalidStatus stands for a stored status that is none of the five, or that contradicts the row's lane. It
+	// is never written.
 	InvalidStatus Status = "invalid"
 )
 
