@@ -32,12 +32,13 @@ func (f *faults) call(do func()) (answered bool) {
 	f.mu.Lock()
 	f.calls++
 	n := f.calls
+	failed, lost := f.cut > 0 && n > f.cut || f.failed[n], f.lost[n]
 	f.mu.Unlock()
-	if f.cut > 0 && n > f.cut || f.failed[n] {
+	if failed {
 		return false
 	}
 	do()
-	return !f.lost[n]
+	return !lost
 }
 
 func (f *faults) Get(ctx context.Context, id routing.ID) (receipt routing.Receipt, err error) {
