@@ -1,6 +1,7 @@
 package main
 
 import (
+	"debug/elf"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,6 +38,49 @@ func TestNoContextIsMisunderstood(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestNoStackIsAnotherThanTheContextSays(t *testing.T) {
+	for name, c := range map[string]struct {
+		context   map[string]any
+		stack     string
+		protected bool
+	}{
+		"default": {map[string]any{}, "landfall-prod", true},
+		"dev":     {map[string]any{"stage": "dev"}, "landfall-dev", false},
+		"all": {map[string]any{
+			"stack": "shop-outbox", "alarm_topic": "arn:aws:sns:eu-central-1:123456789012:t", "memory": "256", "share_concurrency": true,
+		}, "shop-outbox", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.context["config"], c.context["dist"] = "../landfall.yaml", dist(t)
+			app := awscdk.NewApp(&awscdk.AppProps{Outdir: jsii.String(t.TempDir()), Context: &c.context})
+			if err := addStack(app); err != nil {
+				t.Fatal(err)
+			}
+			stack := app.Node().FindChild(jsii.String("Landfall")).(awscdk.Stack)
+			if *stack.StackName() != c.stack || *stack.TerminationProtection() != c.protected {
+				t.Errorf("%s, protected: %v; want %s, %v", *stack.StackName(), *stack.TerminationProtection(), c.stack, c.protected)
+			}
+		})
+	}
+}
+
+// dist has what looks like programs for arm64.
+func dist(t *testing.T) string {
+	t.Helper()
+	header := append([]byte("\x7fELF\x02\x01\x01"), make([]byte, 57)...)
+	header[16], header[18], header[20], header[52] = byte(elf.ET_EXEC), byte(elf.EM_AARCH64), byte(elf.EV_CURRENT), 64
+	folder := t.TempDir()
+	for _, name := range []string{"dispatch", "reconcile"} {
+		if err := os.Mkdir(filepath.Join(folder, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, name, "bootstrap"), header, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return folder
 }
 
 func TestNoOldOrMissingNodeIsFoundOutLater(t *testing.T) {

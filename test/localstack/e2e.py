@@ -99,7 +99,7 @@ class Test:
         body = json.dumps(payload(destination, key))
         if by_command_line:
             self.account.run(
-                "build/landfall", "enqueue", destination, "--key", key, "--data", body, "--config", str(self.config), LANDFALL_OUTBOX_TABLE=self.table
+                "build/landfall", "enqueue", destination, "--key", key, "--data", body, "--config", str(self.config), "--stack", "landfall-dev"
             )
         else:
             pk, now = f"{destination}#{key}", str(time.time_ns() // 1_000_000)
