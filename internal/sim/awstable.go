@@ -127,6 +127,7 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 		c.later(again)
 	}
 	if late {
+		c.perhapsDie()
 		err = errNoAnswer
 	}
 	var answer *http.Response

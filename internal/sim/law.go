@@ -177,6 +177,9 @@ func (o *operation) showsIn(row outbox.Row) bool {
 
 // mustBeRepeat holds an accepted write that changed nothing to be one that took effect before.
 func (l *law) mustBeRepeat(o *operation, row outbox.Row) {
+	if s := o.settlement; s != nil && row.Status == outbox.OutcomeUnknown {
+		l.must(s.RemoteRef == "" || row.RemoteRef != "", "conservation", "%s forgot the remote's reference", o)
+	}
 	if o.settlement != nil && o.settlement.From == nil && !row.Status.Terminal() {
 		l.must(l.mine(o.by, o.settlement.Token), "I2", "%s was accepted from somebody else than the holder", o)
 	}

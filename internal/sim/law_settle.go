@@ -31,6 +31,8 @@ func (l *law) settled(o *operation, before, after outbox.Row) {
 	if after.Status == outbox.OutcomeUnknown {
 		l.mustBeAskedInTime(o, after)
 	}
+	l.must(after.Code != "" || before.Code == "", "conservation", "%s forgot the last trouble", o)
+	l.must(after.RemoteRef != "" || before.RemoteRef == "", "conservation", "%s forgot the remote's reference", o)
 	if o.by.kind != "operator" {
 		l.must(after.Resolution == before.Resolution, "conservation", "%s changed what a person had noted", o)
 		l.must(after.AttemptCount == before.AttemptCount, "I8", "%s changed the number of attempts", o)

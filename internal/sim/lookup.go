@@ -42,7 +42,7 @@ func (l *lookup) answer(ctx context.Context, c *call, row outbox.Row) outbox.Ans
 	l.remote.catchUp()
 	answer := outbox.Answer{Kind: outbox.NeverArrived, Code: "sim.not_found"}
 	if d := l.remote.visible(row.ID); d != nil {
-		answer = outbox.Answer{Kind: outbox.TookEffect, Ref: d.ref()}
+		answer = outbox.Answer{Kind: outbox.TookEffect, Ref: pick(c.dice, "", d.ref())}
 	} else if c.chance(0.2) {
 		answer = outbox.Answer{Kind: outbox.HadNoEffect, Code: "sim.failed"}
 	}

@@ -105,7 +105,7 @@ func newOdds(d *dice) odds {
 		crash: some(d, 0.2), pause: some(d, 0.4),
 		refuse: some(d, 0.3), lose: some(d, 0.3), late: some(d, 0.4), echo: some(d, 0.3), repeat: some(d, 0.3),
 		slow: some(d, 0.3), stale: some(d, 0.5),
-		longestPause: d.between(10*time.Second, 30*time.Minute), longestDelay: d.between(time.Second, 30*time.Minute),
+		longestPause: d.between(time.Minute, 30*time.Minute), longestDelay: d.between(time.Second, 30*time.Minute),
 		longestAnswer: d.between(100*time.Millisecond, 10*time.Second),
 	}
 }
@@ -129,7 +129,7 @@ func newVersions(d *dice, p plan) []version {
 			Attempts:    1 + d.below(attempts),
 			Backoff:     pick(d, outbox.Backoff{}, outbox.Backoff{First: d.seconds(time.Second, 20*time.Second), Factor: 2, Max: d.seconds(20*time.Second, 5*time.Minute)}),
 			Concurrency: 1 + d.below(4), Deduplicates: newWindow(d), LateArrival: destination.late,
-			SendTimeout: d.seconds(2*time.Second, 60*time.Second), Shards: 1 + d.below(3), Retention: 30 * 24 * time.Hour,
+			SendTimeout: newTimeout(d), Shards: 1 + d.below(3), Retention: 30 * 24 * time.Hour,
 			Retired: d.chance(0.03),
 		}.WithDefaults())
 	}
@@ -163,10 +163,14 @@ func change(d *dice, p *outbox.Policy, destination destination) {
 	case 4:
 		p.Attempts = 1 + d.below(p.Attempts)
 	case 5, 6, 7:
-		p.SendTimeout = d.seconds(2*time.Second, 60*time.Second)
+		p.SendTimeout = newTimeout(d)
 	case 8: // more than is true does no harm
 		p.LateArrival = destination.late + d.seconds(time.Second, 5*time.Minute)
 	}
+}
+
+func newTimeout(d *dice) time.Duration {
+	return d.seconds(2*time.Second, pick(d, time.Minute, 5*time.Minute))
 }
 
 func newWindow(d *dice) outbox.Window {

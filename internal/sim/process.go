@@ -116,7 +116,7 @@ func (p *process) call(kind string, subject any, slot int) *call {
 		dice: roll(p.seed, p.kind, p.number, kind, subject, p.calls[key]),
 	}
 	if p.calm {
-		c.odds = odds{longestPause: time.Second, longestDelay: time.Second, longestAnswer: time.Second}
+		c.odds = odds{longestPause: time.Minute, longestDelay: time.Second, longestAnswer: time.Second}
 	}
 	const hot = 500
 	if p.calls[key] == hot {
@@ -168,7 +168,7 @@ func (c *call) step(ctx context.Context) error {
 	case c.chance(c.odds.crash / 4):
 		c.die("crashes")
 	case c.chance(c.odds.pause / 4):
-		if resumes := time.Now().Add(c.between(time.Second, c.odds.longestPause)); resumes.After(c.resumes) {
+		if resumes := time.Now().Add(c.between(5*time.Second, c.odds.longestPause)); resumes.After(c.resumes) {
 			c.resumes = resumes
 			c.happened["paused"]++
 			c.note(c.number, "pauses until %v", resumes.Sub(c.world.begun))

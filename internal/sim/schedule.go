@@ -58,10 +58,10 @@ func (w *world) sweeps() (all []happening) {
 	d := roll(w.seed, "sweeps")
 	for at := time.Duration(0); at < w.length; at += time.Minute {
 		for part := range w.versionAt(at, d).parts {
-			for range 1 + d.below(2)*d.below(2) {
-				all = append(all, happening{at + d.between(time.Millisecond, 20*time.Second), func(int) {
-					w.running.Go(func() { w.dispatch(part) })
-				}})
+			begins := at + d.between(time.Millisecond, 20*time.Second)
+			for range 1 + d.below(2) {
+				all = append(all, happening{begins, func(int) { w.running.Go(func() { w.dispatch(part) }) }})
+				begins += d.between(time.Millisecond, 5*time.Second)
 			}
 		}
 	}

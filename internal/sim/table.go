@@ -102,6 +102,7 @@ func writes[T any](ctx context.Context, c *call, o *operation, try func(*operati
 		answer = errThrottled
 	case c.chance(c.odds.late / 2):
 		c.later(func() { _, _ = once(&late) })
+		c.perhapsDie()
 		answer = errNoAnswer
 	case c.chance(c.odds.lose / 2):
 		_, _ = once(o)
@@ -138,6 +139,15 @@ func (c *call) onResuming(do func()) {
 	c.mu.Unlock()
 	if !dead && resumes.After(time.Now()) && c.chance(0.5) {
 		c.at(c.instant(resumes, abroadSlots+c.slot), do)
+	}
+}
+
+// perhapsDie makes a late request the last of its process in some cases: nobody repeats it then.
+func (c *call) perhapsDie() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.chance(0.4) {
+		c.die("dies with a request under way")
 	}
 }
 

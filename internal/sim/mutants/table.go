@@ -12,6 +12,11 @@ const (
 	answerGo     = "internal/outbox/reconciler_answer.go"
 	movesGo      = "internal/outbox/operator_moves.go"
 	idGo         = "internal/outbox/id.go"
+
+	dbClaimGo  = "internal/outboxdb/claim.go"
+	dbSettleGo = "internal/outboxdb/settle.go"
+	dbWriteGo  = "internal/outboxdb/write.go"
+	dbPutGo    = "internal/outboxdb/put.go"
 )
 
 // table is what is broken on purpose. A name says what the protocol then does.
@@ -189,4 +194,66 @@ var table = []mutant{
 `, to: `return id.PK()
 	sum := sha256.Sum256([]byte(id.PK()))
 `},
+
+	{name: "DynamoDB: a claim takes a row of any status", file: dbClaimGo, sdk: true,
+		from: `	w.requireIs(schema.Status, text(schema.StatusPending))
+`, to: ``},
+	{name: "DynamoDB: a claim takes a row before it is due", file: dbClaimGo, sdk: true,
+		from: `	w.require(w.name(schema.LaneAt) + " <= " + at)
+`, to: ``},
+	{name: "DynamoDB: a blind claim takes a row that may have arrived", file: dbClaimGo, sdk: true,
+		from: `	w.requireAbsent(schema.MaybeSince)
+`, to: ``},
+	{name: "DynamoDB: a blind claim takes a row past deliver_by", file: dbClaimGo, sdk: true,
+		from: `") OR " + deliverBy + " > " + at + ")"`, to: `") OR " + deliverBy + " > :v2)"`},
+	{name: "DynamoDB: a blind claim takes a row without budget", file: dbClaimGo, sdk: true,
+		from: `" < " + w.value(number(c.Attempts)) + ")"`, to: `" < " + w.value(number(c.Attempts+9)) + ")"`},
+	{name: "DynamoDB: a claim is not counted", file: dbClaimGo, sdk: true,
+		from: `zero+") + "+one)`, to: `zero+") + "+zero)
+	_ = one`},
+	{name: "DynamoDB: the end of a claim goes down", file: dbClaimGo, sdk: true,
+		from: `w.set(schema.Until, millis(next.Until))`, to: `w.set(schema.Until, millis(c.Until))`},
+	{name: "DynamoDB: the window follows the last claim", file: dbClaimGo, sdk: true,
+		from: `windowSeconds(next.Window)`, to: `windowSeconds(c.Window)`},
+	{name: "DynamoDB: a take over forgets that the attempt may have arrived", file: dbClaimGo, sdk: true,
+		from: `if !c.From.MayHaveArrived() && next.MayHaveArrived() {`, to: `if false {`},
+	{name: "DynamoDB: the answer of a claim is the row before it", file: dbClaimGo, sdk: true,
+		from: `types.ReturnValueAllNew`, to: `types.ReturnValueAllOld`},
+	{name: "DynamoDB: a lost answer of a claim is a refusal", file: dbClaimGo, sdk: true,
+		from: `	if row.Status == outbox.Dispatching && row.Token == c.Token {`, to: `	if false {`},
+	{name: "DynamoDB: a refused claim is won if the row is claimed", file: dbClaimGo, sdk: true,
+		from: `	if row.Status == outbox.Dispatching && row.Token == c.Token {`, to: `	if row.Status == outbox.Dispatching {`},
+	{name: "DynamoDB: a settlement is not fenced by the token", file: dbSettleGo, sdk: true,
+		from: `	w.requireIs(schema.Token, text(st.Token))
+`, to: ``},
+	{name: "DynamoDB: a settlement is not fenced by the status", file: dbSettleGo, sdk: true,
+		from: `	case outbox.Pending, outbox.OutcomeUnknown:
+		w.require(status + " = " + dispatching)`, to: `	case outbox.Pending, outbox.OutcomeUnknown:
+		w.require("(" + status + " = " + dispatching + " OR attribute_exists(" + status + "))")`},
+	{name: "DynamoDB: a lost answer of a settlement is a conflict", file: dbSettleGo, sdk: true,
+		from: `	if !st.Repeats(row) {`, to: `	if true {`},
+	{name: "DynamoDB: any refused settlement has taken effect", file: dbSettleGo, sdk: true,
+		from: `	if !st.Repeats(row) {`, to: `	if false {`},
+	{name: "DynamoDB: a lookup is not fenced by the number of lookups", file: dbSettleGo, sdk: true,
+		from: `		w.requireLookups(*st.From)
+`, to: ``},
+	{name: "DynamoDB: maybe_since is not written", file: dbSettleGo, sdk: true,
+		from: `	} else if !st.MaybeSince.IsZero() {`, to: `	} else if false {`},
+	{name: "DynamoDB: maybe_since is not removed", file: dbSettleGo, sdk: true,
+		from: `		w.remove(schema.MaybeSince)
+`, to: ``},
+	{name: "DynamoDB: a completed row stays in its lane", file: dbSettleGo, sdk: true,
+		from: `		w.remove(schema.Lane)
+		w.remove(schema.LaneAt)
+`, to: ``},
+	{name: "DynamoDB: a reader's write is not fenced by the token", file: dbWriteGo, sdk: true,
+		from: `		w.requireIs(schema.Token, text(row.Token))
+	}`, to: `	}`},
+	{name: "DynamoDB: a reader's write is not fenced by the status", file: dbWriteGo, sdk: true,
+		from: `	w.requireIs(schema.Status, text(string(row.Status)))
+	if`, to: `	if`},
+	{name: "DynamoDB: a put replaces the row that is there", file: dbPutGo, sdk: true,
+		from: `		expires + " <= " + w.value(number(time.Now().Unix())))`, to: `		expires + " <= " + w.value(number(time.Now().Unix())) + " OR attribute_exists(" + status + ")")`},
+	{name: "DynamoDB: a put again is a conflict", file: dbPutGo, sdk: true,
+		from: `		if Repeats(put.Item, item) {`, to: `		if false {`},
 }
