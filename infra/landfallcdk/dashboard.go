@@ -30,7 +30,12 @@ func (b *builder) dashboard() {
 				search("Latency of sends, median (ms)", "Latency", "p50"),
 				search("Latency of sends, p99 (ms)", "Latency", "p99"),
 				search("From put to first claim, p99 (ms)", "Wait", "p99"),
+				search("Sends", "Attempts", "Sum"),
+			}, {
 				search("Taken over", "TakenOver", "Sum"),
+				search("Could not be settled", "Unsettled", "Sum"),
+				search("Lookups", "Lookups", "Sum"),
+				search("Reconciled", "Reconciled", "Sum"),
 			}, b.functionGraphs(),
 		},
 	})

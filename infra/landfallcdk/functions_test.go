@@ -154,7 +154,7 @@ func TestThePageDoesNotHideAPermission(t *testing.T) {
 }
 
 func TestNoPartOfTheLanesIsLeftOutOrSweptTwice(t *testing.T) {
-	for parallelism, rules := range map[int]int{1: 1, 5: 1, 7: 2} {
+	for parallelism, rules := range map[int]int{1: 1, 2: 1, 5: 1, 7: 2} {
 		t.Run(fmt.Sprint(parallelism), func(t *testing.T) {
 			got := synth(t, props(t, fmt.Sprintf("parallelism: %d\n%s", parallelism, twoDestinations)))
 			function, r := got.one("Lambda::Function", "LandfallDispatch")

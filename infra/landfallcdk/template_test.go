@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -139,5 +140,29 @@ func TestNoAlarmLacksItsRunbook(t *testing.T) {
 	}
 	for anchor := range unused {
 		t.Errorf("docs/operations.md explains %s, but no alarm leads there", anchor)
+	}
+}
+
+// TestNoGraphShowsAMetricThatNobodyWrites compares the dashboard with what package observe documents.
+func TestNoGraphShowsAMetricThatNobodyWrites(t *testing.T) {
+	documentation, err := os.ReadFile("../../internal/observe/doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := synth(t, props(t, twoDestinations))
+	_, dashboard := got.one("CloudWatch::Dashboard", "LandfallDashboard")
+	shown := regexp.MustCompile(`MetricName=\W+(\w+)\W`).FindAllStringSubmatch(text(t, dashboard.Properties["DashboardBody"]), -1)
+	if len(shown) < 10 {
+		t.Fatalf("the dashboard has %d graphs of Landfall's own metrics", len(shown))
+	}
+	for _, name := range shown {
+		if !strings.Contains(string(documentation), "\n//\t"+name[1]+" ") {
+			t.Errorf("%s is shown, but not written", name[1])
+		}
+	}
+	for id, alarm := range got.all("CloudWatch::Alarm") {
+		if name, _ := alarm.Properties["MetricName"].(string); alarm.Properties["Namespace"] == "Landfall" && !strings.Contains(string(documentation), "\n//\t"+name+" ") {
+			t.Errorf("%s watches %s, which nobody writes", id, name)
+		}
 	}
 }
