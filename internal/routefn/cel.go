@@ -50,8 +50,14 @@ func (e *SourceError) Error() string {
 
 // celFunction is a compiled expression.
 type celFunction struct {
-	hash    string
-	program cel.Program
+	hash string
+	*celPrograms
+}
+
+// celPrograms are an expression that counts its cost, and one that does not, for questions that are small.
+type celPrograms struct {
+	counted, uncounted cel.Program
+	bound              bound
 }
 
 // Compile makes a function of a CEL expression. It knows
@@ -69,17 +75,17 @@ type celFunction struct {
 //
 // Errors are [*SourceError], joined if there are several.
 func Compile(source string) (routing.Function, error) {
-	program, err := compile(source)
+	programs, err := compile(source)
 	if err != nil {
 		return nil, err
 	}
-	return &celFunction{hash: Spec{Kind: CEL, Argument: source}.Hash(), program: program}, nil
+	return &celFunction{hash: Spec{Kind: CEL, Argument: source}.Hash(), celPrograms: programs}, nil
 }
 
-func compile(source string) (program cel.Program, err error) {
+func compile(source string) (programs *celPrograms, err error) {
 	defer func() { // the library has panicked on valid sources before
 		if recover() != nil {
-			program, err = nil, &SourceError{Text: "the expression cannot be compiled; write it in another way"}
+			programs, err = nil, &SourceError{Text: "the expression cannot be compiled; write it in another way"}
 		}
 	}()
 	if strings.TrimSpace(source) == "" {
@@ -104,15 +110,16 @@ func compile(source string) (program cel.Program, err error) {
 	if issues.Err() != nil {
 		return nil, sourceErrors(issues)
 	}
-	program, err = env.Program(guarded,
-		cel.EvalOptions(cel.OptOptimize),
-		cel.CostTracking(costs{}),
-		cel.CostLimit(MaxCost),
-		cel.InterruptCheckFrequency(16))
+	options := []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize), cel.InterruptCheckFrequency(16)}
+	uncounted, err := env.Program(guarded, options...)
 	if err != nil {
 		return nil, &SourceError{Text: err.Error()}
 	}
-	return program, nil
+	counted, err := env.Program(guarded, append(options, cel.CostTracking(costs{}), cel.CostLimit(MaxCost))...)
+	if err != nil {
+		return nil, &SourceError{Text: err.Error()}
+	}
+	return &celPrograms{counted: counted, uncounted: uncounted, bound: boundOf(guarded, source)}, nil
 }
 
 // environment is made once: it is expensive and never changes.
@@ -170,7 +177,11 @@ func (f *celFunction) Hash() string { return f.hash }
 func (f *celFunction) Select(ctx context.Context, q routing.Question) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, celTimeout)
 	defer cancel()
-	value, _, err := f.program.ContextEval(ctx, newActivation(q))
+	program := f.counted
+	if f.bound.small(q) {
+		program = f.uncounted
+	}
+	value, _, err := program.ContextEval(ctx, newActivation(q))
 	if err != nil {
 		failure := routing.Crashed
 		if ctx.Err() != nil {

@@ -264,6 +264,44 @@ func TestCELWorkOnLongValuesIsNeverCheap(t *testing.T) {
 	}
 }
 
+func TestCELWorkIsNotLeftUncountedWhereItMayGrow(t *testing.T) {
+	t.Parallel()
+	groupOf := func(n int) func(*routing.Question) {
+		return func(q *routing.Question) { q.Candidates = idle(n) }
+	}
+	long := `{"t": "` + strings.Repeat("x", 1<<20) + `"}`
+	for _, c := range []struct {
+		source string
+		q      routing.Question
+		small  bool
+	}{
+		{`consumers.filter(c, c.has_capacity && message.region in c.tags)`, asking(body, groupOf(10)), true},
+		{`consumers.filter(c, consumers.all(d, c.current_in_flight <= d.current_in_flight))`, asking(body, groupOf(10)), true},
+		{`consumers.filter(c, consumers.all(d, c.current_in_flight <= d.current_in_flight))`, asking(body, groupOf(1000)), false},
+		{`consumers.filter(c, c.has_capacity)`, asking(long, groupOf(10)), false},
+		{`consumers.filter(c, message.a + message.b == c.id)`, asking(body), false},
+		{`consumers.filter(c, c.id in ["a", "b"] + ["c"])`, asking(body), false},
+		{`consumers.filter(c, c.id in [` + strings.Repeat(`"a",`, 900) + `])`, asking(body), false},
+		{`attributes.x == "y" ? "a" : "b"`, asking(body, func(q *routing.Question) { q.Message.Attributes["y"] = strings.Repeat("x", 1<<20) }), false},
+		{`consumers.filter(c, "x" in c.tags)`, asking(body, func(q *routing.Question) { q.Candidates[0].Tags = make([]string, 1<<20) }), false},
+	} {
+		programs, err := compile(c.source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if small := programs.bound.small(c.q); small != c.small {
+			t.Errorf("%.60s over %d consumers: small = %v, bound %+v", c.source, len(c.q.Candidates), small, programs.bound)
+		}
+		if c.small { // what is not counted is what would be allowed
+			counted, details, err := programs.counted.ContextEval(t.Context(), newActivation(c.q))
+			uncounted, _, err2 := programs.uncounted.ContextEval(t.Context(), newActivation(c.q))
+			if err != nil || err2 != nil || counted.Equal(uncounted) != types.True || *details.ActualCost() > mayCost/10 {
+				t.Errorf("%s: %v, %v, %v, %v", c.source, counted, err, uncounted, err2)
+			}
+		}
+	}
+}
+
 func TestCELDoesNotOutliveItsContext(t *testing.T) {
 	t.Parallel()
 	f, err := Compile(`consumers.exists(a, consumers.exists(b, a.id == b.id + "x")) ? "a" : "c"`)
