@@ -178,7 +178,7 @@ func TestUselessSettingsAreNotPassedOverInSilence(t *testing.T) {
 	}
 }
 
-// Whatever is read must not panic, and what is valid must resolve to itself in both formats.
+// Whatever is read must not panic, and what is valid must resolve to itself in both formats, and fit the schema.
 func FuzzParse(f *testing.F) {
 	sources, err := filepath.Glob(filepath.Join(golden, "*.*"))
 	if err != nil {
@@ -204,6 +204,9 @@ func FuzzParse(f *testing.F) {
 			resolved, err := cfg.Resolved()
 			if err != nil {
 				t.Fatalf("valid, but does not resolve: %v", err)
+			}
+			if err := fitsSchema(resolved); err != nil {
+				t.Fatalf("valid, but unfit for the schema: %v\n%s", err, resolved)
 			}
 			for _, again := range []func(string, []byte) (*config.Config, error){config.ParseYAML, config.ParseJSON} {
 				second, err := again("f", resolved)
