@@ -9,6 +9,7 @@ import (
 
 	"github.com/landfall-dev/landfall/internal/demo"
 	"github.com/landfall-dev/landfall/internal/desk"
+	"github.com/landfall-dev/landfall/internal/payloads"
 )
 
 func (a *app) demoCommand() *cobra.Command {
@@ -31,6 +32,11 @@ there, which must be on this machine.`,
 			if o.Rows < 1 && cmd.Flags().Changed("rows") {
 				return badInput(fmt.Errorf("--rows %d: want 1 or more", o.Rows))
 			}
+			if o.Payloads != "" {
+				if _, err := payloads.Load(o.Payloads); err != nil {
+					return badInput(fmt.Errorf("--payloads: %w", err))
+				}
+			}
 			o.Output = a.stdout
 			o.Endpoint = a.endpoint
 			if o.Endpoint == "" {
@@ -50,7 +56,7 @@ there, which must be on this machine.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.Payloads, "payloads", "", "folder of files to send (default: 154 recorded webhooks, which Go downloads)")
-	flags.IntVar(&o.Rows, "rows", 0, "how many rows (default: each payload once to each of three destinations)")
+	flags.IntVar(&o.Rows, "rows", 0, "how many rows (default: each payload once to each of four destinations)")
 	flags.Uint64Var(&o.Seed, "seed", 1, "seed of the plan by which the remote misbehaves")
 	return cmd
 }

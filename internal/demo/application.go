@@ -35,7 +35,7 @@ func (d *demo) put(ctx context.Context) error {
 	inTransactions := 0
 	for i, e := range d.effects {
 		row := landfall.Row{
-			Destination: e.Destination, Key: e.Key, Payload: e.payload.body, Headers: map[string]string{rowHeader: e.name()},
+			Destination: e.Destination, Key: e.Key, Payload: e.payload.Body, Headers: map[string]string{rowHeader: e.name()},
 		}
 		var err error
 		if i/len(destinations)%3 == 0 {
@@ -45,7 +45,7 @@ func (d *demo) put(ctx context.Context) error {
 			err = box.Put(ctx, row)
 		}
 		if err != nil {
-			return fmt.Errorf("put %s: %w", e.payload.name, err)
+			return fmt.Errorf("put %s: %w", e.payload.Name, err)
 		}
 	}
 	fmt.Fprintf(d.out, "put, %d of them in a transaction with an item of the application's own\n", inTransactions)

@@ -19,6 +19,7 @@ import (
 	"github.com/landfall-dev/landfall/internal/desk"
 	"github.com/landfall-dev/landfall/internal/outbox"
 	"github.com/landfall-dev/landfall/internal/outboxdb"
+	"github.com/landfall-dev/landfall/internal/payloads"
 )
 
 // Options say what the demo does.
@@ -73,7 +74,7 @@ type demo struct {
 // effect is a row to put.
 type effect struct {
 	outbox.ID
-	payload payload
+	payload payloads.Payload
 }
 
 func (e effect) name() string { return rowName(e.Destination, e.Key) }
@@ -155,36 +156,36 @@ func (d *demo) prepare(ctx context.Context) error {
 	folder := d.Payloads
 	if folder == "" {
 		var err error
-		if folder, err = moduleFolder(ctx, d.Source); err != nil {
-			return err
+		if folder, err = payloads.Recorded(ctx, d.Source); err != nil {
+			return fmt.Errorf("%w (or name a folder of your own with --payloads)", err)
 		}
 	}
-	payloads, err := load(folder)
+	all, err := payloads.Load(folder)
 	if err != nil {
 		return err
 	}
 	if d.Rows == 0 {
-		d.Rows = len(payloads) * len(destinations)
+		d.Rows = len(all) * len(destinations)
 	}
 	var names []string
 	for i := range d.Rows {
-		p := payloads[i/len(destinations)%len(payloads)]
-		e := effect{outbox.ID{Destination: destinations[i%len(destinations)], Key: keyOf(p, i/len(destinations)/len(payloads))}, p}
+		p := all[i/len(destinations)%len(all)]
+		e := effect{outbox.ID{Destination: destinations[i%len(destinations)], Key: keyOf(p, i/len(destinations)/len(all))}, p}
 		d.effects = append(d.effects, e)
 		d.byName[e.name()] = e.ID
 		names = append(names, e.name())
 	}
 	d.remote = newRemote(newPlan(d.Seed, names), d.kill)
-	fmt.Fprintf(d.out, "%d rows from %d real payloads to %d destinations, seed %d\n", d.Rows, len(payloads), len(destinations), d.Seed)
+	fmt.Fprintf(d.out, "%d rows from %d real payloads to %d destinations, seed %d\n", d.Rows, len(all), len(destinations), d.Seed)
 	return nil
 }
 
 // keyOf is the idempotency key of the n-th row of a payload.
-func keyOf(p payload, n int) string {
+func keyOf(p payloads.Payload, n int) string {
 	if n == 0 {
-		return p.name
+		return p.Name
 	}
-	return fmt.Sprintf("%s;%d", p.name, n+1)
+	return fmt.Sprintf("%s;%d", p.Name, n+1)
 }
 
 func (d *demo) start(ctx context.Context, main, partner string) error {

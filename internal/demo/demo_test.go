@@ -1,7 +1,11 @@
 package demo
 
 import (
+	"io"
+	"os"
+	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -63,6 +67,39 @@ func TestNoPlanIsWithoutKills(t *testing.T) {
 		if len(kills) != 6 {
 			t.Fatalf("seed %d kills %v, want before and after the work, at charge, payout and mail", seed, kills)
 		}
+	}
+}
+
+// TestRowsSeedAndPayloadsAreNotPassedOver takes two files for ten rows: keys are used again for nothing else.
+func TestRowsSeedAndPayloadsAreNotPassedOver(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	for _, name := range []string{"a b.json", "c.json"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	prepared := func(seed uint64) *demo {
+		d := &demo{Options: Options{Payloads: folder, Rows: 10, Seed: seed}, out: io.Discard, byName: map[string]outbox.ID{}}
+		if err := d.prepare(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	d := prepared(3)
+	var rows []string
+	for _, e := range d.effects {
+		rows = append(rows, e.name()+" "+string(e.payload.Body))
+	}
+	if want := []string{
+		"charge/a%20b.json a b.json", "payout/a%20b.json a b.json", "mail/a%20b.json a b.json", "partner/a%20b.json a b.json",
+		"charge/c.json c.json", "payout/c.json c.json", "mail/c.json c.json", "partner/c.json c.json",
+		"charge/a%20b.json;2 a b.json", "payout/a%20b.json;2 a b.json",
+	}; !slices.Equal(rows, want) {
+		t.Errorf("rows %q, want %q", rows, want)
+	}
+	if !reflect.DeepEqual(d.remote.plan, prepared(3).remote.plan) || reflect.DeepEqual(d.remote.plan, prepared(4).remote.plan) {
+		t.Error("the plan is not that of the seed")
 	}
 }
 
