@@ -8,7 +8,7 @@ GOARCH_LAMBDA ?= arm64
 RACE := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo -race)
 
 .DEFAULT_GOAL := help
-.PHONY: run test build lint fuzz sim sim-mutants conformance foreign fmt clean help go
+.PHONY: run test build lint fuzz sim sim-mutants conformance foreign figures fmt clean help go
 
 run: go ## Show the main job on this machine: real payloads, a remote that misbehaves, killed processes
 	@$(GO) build -o build/landfall ./cmd/landfall
@@ -57,6 +57,9 @@ conformance: go ## Hold any AWS endpoint on this machine to our tests: ENDPOINT=
 
 foreign: go ## Land rows put by Python (boto3) and by the AWS command line; needs both
 	$(GO) test -count=1 -tags foreign ./test/foreign
+
+figures: go ## Count what an effect costs, and hold docs/cost.md to it
+	$(GO) test -count=1 -v ./internal/figures
 
 fmt: go ## Format the code
 	gofmt -w $$(git ls-files '*.go')

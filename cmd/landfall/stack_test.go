@@ -95,6 +95,9 @@ func serve(t *testing.T, answer func(http.ResponseWriter, *http.Request, url.Val
 		var form url.Values
 		if r.Header.Get("Content-Type") == "application/x-www-form-urlencoded" {
 			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				t.Error(err)
+			}
 			if form, err = url.ParseQuery(string(body)); err != nil {
 				t.Error(err)
 			}
