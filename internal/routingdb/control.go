@@ -1,0 +1,251 @@
+package routingdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/landfall-dev/landfall/internal/routing"
+	"github.com/landfall-dev/landfall/internal/schema"
+)
+
+// ControlClient is what Control calls; *dynamodb.Client is one.
+type ControlClient interface {
+	DeleteItem(context.Context, *dynamodb.DeleteItemInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error)
+	PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
+	Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
+	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
+}
+
+// Control is what was said about groups at run time, without a deployment. It takes effect with the next
+// snapshot and touches no message in flight. Every write may be repeated. It is safe for concurrent use.
+type Control struct {
+	client ControlClient
+	table  string
+}
+
+// NewControl returns the control items in a table like [ControlTable].
+func NewControl(client ControlClient, table string) *Control {
+	return &Control{client: client, table: table}
+}
+
+// ErrNoMember is that no such consumer has joined with a lease, or that it was removed since.
+var ErrNoMember = errors.New("no such member with a lease")
+
+// Bounds of what is written, and of what is read as a member.
+const (
+	MaxWeight   = 1_000_000
+	MaxTags     = 32
+	MaxTagBytes = 128
+	// maxBy bounds who is said to have changed something, in bytes; what is longer is cut.
+	maxBy = 256
+	// leaseKept is how long an item stays after its lease is over, for people who look.
+	leaseKept = 24 * time.Hour
+)
+
+// Route is a routing function, in the words of configurations.
+type Route struct {
+	Kind     string
+	Argument string
+	Change
+	// Invalid says why a stored route cannot be read.
+	Invalid error
+}
+
+// Change is who wrote an item last, and when.
+type Change struct {
+	By string
+	At time.Time
+}
+
+// SetRoute gives the group another routing function than its configuration does. It stores what it is given:
+// whether such a function can be made is to be found out before.
+func (c *Control) SetRoute(ctx context.Context, group string, route Route, by string) error {
+	if err := checkName("group", group); err != nil {
+		return err
+	}
+	if route.Kind == "" {
+		return errors.New("set route: the kind of the function is missing")
+	}
+	i := item(key(groupKey(group), schema.RouteItem))
+	i.texts(map[string]string{
+		schema.RouteKind: route.Kind, schema.RouteArgument: route.Argument, schema.ChangedBy: clip(by, maxBy),
+	})
+	i[schema.ChangedAt] = millis(time.Now())
+	var w write
+	if _, err := c.client.PutItem(ctx, w.put(c.table, i), repeatConflicts); err != nil {
+		return fmt.Errorf("set route of group %s: %w", group, err)
+	}
+	return nil
+}
+
+// ResetRoute gives the group back the routing function of its configuration.
+func (c *Control) ResetRoute(ctx context.Context, group string) error {
+	if err := checkName("group", group); err != nil {
+		return err
+	}
+	return c.remove(ctx, group, schema.RouteItem)
+}
+
+// Join adds a member or replaces what it said of itself. If it has a LeaseUntil, it is a member until then unless
+// it renews. Its Draining is not looked at: what [Control.Drain] said stays until it leaves, also if it joins
+// again, or until a day after its lease.
+func (c *Control) Join(ctx context.Context, group string, m routing.Consumer, by string) error {
+	now := time.Now()
+	if err := checkMember(group, m, now); err != nil {
+		return err
+	}
+	var w write
+	w.set(schema.Target, text(m.Target))
+	w.set(schema.Weight, number(max(1, m.Weight)))
+	var limit, tags, lease, expires types.AttributeValue
+	if m.MaxInFlight != routing.Unlimited {
+		limit = number(m.MaxInFlight)
+	}
+	if len(m.Tags) > 0 {
+		all := make([]types.AttributeValue, len(m.Tags))
+		for i, tag := range m.Tags {
+			all[i] = text(tag)
+		}
+		tags = list(all...)
+	}
+	if !m.LeaseUntil.IsZero() {
+		lease, expires = millis(m.LeaseUntil), number(m.LeaseUntil.Add(leaseKept).Unix())
+	}
+	w.setOrRemove(schema.MaxInFlight, limit)
+	w.setOrRemove(schema.Tags, tags)
+	w.setOrRemove(schema.LeaseUntil, lease)
+	w.setOrRemove(schema.ExpiresAt, expires)
+	w.changed(by, now)
+	return c.update(ctx, "join", group, m.ID, &w)
+}
+
+// Renew moves the end of a member's lease, never back. It is [ErrNoMember] for who has not joined with a lease or
+// was removed: it may join again, if it should.
+func (c *Control) Renew(ctx context.Context, group, id string, until time.Time) error {
+	if err := errors.Join(checkName("group", group), checkName("consumer", id), checkLease(id, until, time.Now())); err != nil {
+		return err
+	}
+	var w write
+	w.require("attribute_exists(" + w.name(schema.Target) + ")")
+	w.require(w.name(schema.LeaseUntil) + " <= " + w.value(millis(until)))
+	w.set(schema.LeaseUntil, millis(until))
+	w.set(schema.ExpiresAt, number(until.Add(leaseKept).Unix()))
+	err := c.update(ctx, "renew", group, id, &w)
+	stored, refused := refusedItem(err)
+	if !refused {
+		return err
+	}
+	r := reader{item: stored}
+	if lease, ok := r.whole(schema.LeaseUntil, 0, maxMillis); ok && r.text(schema.Target) != "" && lease > until.UnixMilli() {
+		return nil
+	}
+	return fmt.Errorf("renew %s in group %s: %w", id, group, ErrNoMember)
+}
+
+// Drain says that a consumer, of the configuration or one that joined, finishes what it has and gets nothing more,
+// or that it gets messages again. Of a consumer that does not exist it says something, too, should it come.
+func (c *Control) Drain(ctx context.Context, group, id string, draining bool, by string) error {
+	if err := errors.Join(checkName("group", group), checkName("consumer", id)); err != nil {
+		return err
+	}
+	var w write
+	w.changed(by, time.Now())
+	if draining {
+		w.set(schema.Draining, flag(true))
+		return c.update(ctx, "drain", group, id, &w)
+	}
+	w.setOrRemove(schema.Draining, nil)
+	w.require("attribute_exists(" + w.name(schema.PK) + ")")
+	err := c.update(ctx, "stop draining", group, id, &w)
+	if _, nothingSaid := refusedItem(err); nothingSaid {
+		return nil
+	}
+	return err
+}
+
+// Leave removes a member, and whatever was said about it. Messages that it has and has not accepted move on when
+// their time is over. A consumer of the configuration stays.
+func (c *Control) Leave(ctx context.Context, group, id string) error {
+	if err := errors.Join(checkName("group", group), checkName("consumer", id)); err != nil {
+		return err
+	}
+	return c.remove(ctx, group, memberKey(id))
+}
+
+func (c *Control) update(ctx context.Context, what, group, id string, w *write) error {
+	if _, err := c.client.UpdateItem(ctx, w.update(c.table, key(groupKey(group), memberKey(id))), repeatConflicts); err != nil {
+		return fmt.Errorf("%s %s in group %s: %w", what, id, group, err)
+	}
+	return nil
+}
+
+func (c *Control) remove(ctx context.Context, group, sk string) error {
+	_, err := c.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &c.table, Key: key(groupKey(group), sk)}, repeatConflicts)
+	if err != nil {
+		return fmt.Errorf("remove %s of group %s: %w", sk, group, err)
+	}
+	return nil
+}
+
+func (w *write) changed(by string, at time.Time) {
+	w.set(schema.ChangedBy, text(clip(by, maxBy)))
+	w.set(schema.ChangedAt, millis(at))
+}
+
+func groupKey(group string) string { return schema.GroupScope + schema.Separator + group }
+func memberKey(id string) string   { return schema.MemberItem + schema.Separator + id }
+
+// name is how groups and consumers are called, as configurations have it.
+var name = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
+
+func checkName(what, s string) error {
+	if !name.MatchString(s) {
+		return fmt.Errorf("%s %.80q: want 1 to 63 lower-case letters, digits and hyphens, no hyphen first", what, s)
+	}
+	return nil
+}
+
+// checkMember checks what is written about a member that joins.
+func checkMember(group string, m routing.Consumer, now time.Time) error {
+	if err := errors.Join(checkName("group", group), checkName("consumer", m.ID)); err != nil {
+		return err
+	}
+	kind, target, _ := strings.Cut(m.Target, ":")
+	switch {
+	case kind != schema.TargetSQS && kind != schema.TargetLambda || target == "" || strings.ContainsFunc(target, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return fmt.Errorf("consumer %s: target %.80q: want %s:<queue> or %s:<function>, by name or ARN", m.ID, m.Target, schema.TargetSQS, schema.TargetLambda)
+	case m.Weight < 0 || m.Weight > MaxWeight:
+		return fmt.Errorf("consumer %s: weight %d: want 1 to %d", m.ID, m.Weight, MaxWeight)
+	case m.MaxInFlight < 0:
+		return fmt.Errorf("consumer %s: max_in_flight %d: want 0 or more", m.ID, m.MaxInFlight)
+	case len(m.Tags) > MaxTags || slices.ContainsFunc(m.Tags, func(tag string) bool { return tag == "" || len(tag) > MaxTagBytes || !utf8.ValidString(tag) }):
+		return fmt.Errorf("consumer %s: want at most %d tags of 1 to %d bytes of UTF-8 each", m.ID, MaxTags, MaxTagBytes)
+	case !m.LeaseUntil.IsZero():
+		return checkLease(m.ID, m.LeaseUntil, now)
+	}
+	return nil
+}
+
+func checkLease(id string, until, now time.Time) error {
+	if !until.After(now) || until.UnixMilli() > maxMillis {
+		return fmt.Errorf("consumer %s: a lease until %s: want a time to come, by the year 5000", id, until.UTC().Format(time.RFC3339))
+	}
+	return nil
+}
+
+// clip cuts a text to at most n bytes, between characters.
+func clip(s string, n int) string {
+	if len(s) > n {
+		s = s[:n]
+	}
+	return strings.ToValidUTF8(s, "")
+}

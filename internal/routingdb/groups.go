@@ -1,0 +1,166 @@
+package routingdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/landfall-dev/landfall/internal/routing"
+	"github.com/landfall-dev/landfall/internal/schema"
+)
+
+// Spec is a group as its configuration has it.
+type Spec struct {
+	Policy   routing.Policy
+	Function routing.Function
+	// Consumers are those of the configuration. Their Target is "sqs:" or "lambda:" and a name or ARN.
+	Consumers []routing.Consumer
+}
+
+// Groups implements [routing.Groups]. Its fields are set before its first use; it is safe for concurrent use.
+type Groups struct {
+	Specs   map[string]Spec
+	Control *Control
+	// Queues tell the consumers' loads. Without, nobody has anything in flight but what the batch gives.
+	Queues *Queues
+	// Function makes the routing function of a route.
+	Function func(Route) (routing.Function, error)
+	// Log is told what cannot be read, of each group at most once a minute. Defaults to slog.Default().
+	Log *slog.Logger
+
+	mu       sync.Mutex
+	reported map[string]time.Time
+}
+
+var _ routing.Groups = (*Groups)(nil)
+
+// Bounds of asking for loads.
+const (
+	// loadTimeout bounds the asking for a snapshot; a routing function can do without.
+	loadTimeout = 2 * time.Second
+	// asking is how many queues are asked at a time.
+	asking = 16
+)
+
+// Snapshot implements [routing.Groups]: the configuration, with what the control table says now, and how busy the
+// consumers are. A consumer of the configuration stays what the configuration says, but for draining. A queue that
+// does not tell counts as it did last, at first as idle.
+func (g *Groups) Snapshot(ctx context.Context, group string) (routing.Snapshot, error) {
+	spec, found := g.Specs[group]
+	if !found {
+		return routing.Snapshot{}, routing.ErrNoGroup
+	}
+	overrides, err := g.Control.Read(ctx, group)
+	if err != nil {
+		return routing.Snapshot{}, err
+	}
+	function, err := g.function(spec, overrides.Route)
+	problems := append(overrides.Problems, err)
+	consumers := overrides.members(spec)
+	problems = append(problems, g.loads(ctx, consumers, time.Now())...)
+	g.report(ctx, group, errors.Join(problems...))
+	return routing.Snapshot{Group: routing.NewGroup(group, consumers...), Policy: spec.Policy, Function: function}, nil
+}
+
+// Members are the consumers of a group: those of the configuration, with what is said about them, and those that
+// joined. Who joined under the id of one of the configuration is that one.
+func (o Overrides) members(spec Spec) []routing.Consumer {
+	group := routing.NewGroup("", spec.Consumers...)
+	for _, m := range o.Members {
+		static, found := group.Consumer(m.ID)
+		switch {
+		case found:
+			static.Draining = static.Draining || m.Draining
+			group = group.With(static)
+		case m.Target != "":
+			group = group.With(m.Consumer)
+		}
+	}
+	return group.Consumers()
+}
+
+// function is the one that routes. If another was asked for and cannot be made, none is: nobody asked for the one
+// of the configuration.
+func (g *Groups) function(spec Spec, route *Route) (routing.Function, error) {
+	if route == nil {
+		return spec.Function, nil
+	}
+	if route.Invalid != nil {
+		return unmade{route.Invalid}, nil // it is among the problems
+	}
+	f, err := routing.Function(nil), errors.New("nothing here makes routing functions")
+	if g.Function != nil {
+		f, err = g.Function(*route)
+	}
+	if err != nil {
+		err = fmt.Errorf("the route cannot be made: %w", err)
+		return unmade{err}, err
+	}
+	return f, nil
+}
+
+// unmade is a routing function that does not exist.
+type unmade struct{ why error }
+
+func (unmade) Hash() string { return "" }
+
+func (u unmade) Select(context.Context, routing.Question) (string, error) {
+	return "", &routing.EvaluationError{Failure: routing.NotStarted, Cause: u.why}
+}
+
+// loads fills in how busy live consumers are.
+func (g *Groups) loads(ctx context.Context, consumers []routing.Consumer, now time.Time) []error {
+	if g.Queues == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+	defer cancel()
+	problems := make([]error, len(consumers))
+	slots := make(chan struct{}, asking)
+	var all sync.WaitGroup
+	for i := range consumers {
+		c := &consumers[i]
+		queue, behindQueue := strings.CutPrefix(c.Target, schema.TargetSQS+":")
+		if !behindQueue || c.Draining || !c.LeaseUntil.IsZero() && !now.Before(c.LeaseUntil) {
+			continue
+		}
+		all.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			var load Load
+			load, problems[i] = g.Queues.Load(ctx, queue)
+			c.CurrentInFlight, c.BufferDepth = load.InFlight, load.Waiting
+		})
+	}
+	all.Wait()
+	return problems
+}
+
+// report logs what is wrong with a group, now and then: snapshots are taken all the time.
+func (g *Groups) report(ctx context.Context, group string, problems error) {
+	if problems == nil || !g.mayReport(group, time.Now()) {
+		return
+	}
+	log := g.Log
+	if log == nil {
+		log = slog.Default()
+	}
+	log.WarnContext(ctx, "the group is not as it should be", "group", group, "problems", problems.Error())
+}
+
+func (g *Groups) mayReport(group string, now time.Time) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if last, found := g.reported[group]; found && now.Sub(last) < time.Minute {
+		return false
+	}
+	if g.reported == nil {
+		g.reported = map[string]time.Time{}
+	}
+	g.reported[group] = now
+	return true
+}

@@ -1,0 +1,121 @@
+package routingdb
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/landfall-dev/landfall/internal/routing"
+	"github.com/landfall-dev/landfall/internal/schema"
+)
+
+// Overrides is what the control table says about a group.
+type Overrides struct {
+	// Route is the routing function instead of the configuration's; nil: there is none.
+	Route *Route
+	// Members are ordered by id. One without a Target says something about a consumer of the configuration.
+	Members []Member
+	// Problems are the items that cannot be read, and count for nothing.
+	Problems []error
+}
+
+// Member is a consumer that joined, or what is said about one.
+type Member struct {
+	routing.Consumer
+	Change
+}
+
+// Read reads what is said about a group, strongly consistent: one read unit for each 4 KB.
+func (c *Control) Read(ctx context.Context, group string) (Overrides, error) {
+	var o Overrides
+	if err := checkName("group", group); err != nil {
+		return o, err
+	}
+	for start := item(nil); ; {
+		out, err := c.client.Query(ctx, &dynamodb.QueryInput{
+			TableName: &c.table, ConsistentRead: aws.Bool(true), ExclusiveStartKey: start,
+			KeyConditionExpression:    aws.String("#pk = :pk"),
+			ExpressionAttributeNames:  map[string]string{"#pk": schema.PK},
+			ExpressionAttributeValues: item{":pk": text(groupKey(group))},
+		})
+		if err != nil {
+			return Overrides{}, fmt.Errorf("read control items of group %s: %w", group, err)
+		}
+		for _, stored := range out.Items {
+			o.add(stored)
+		}
+		if start = out.LastEvaluatedKey; len(start) == 0 {
+			return o, nil
+		}
+	}
+}
+
+// add reads an item. Those of a group come in the order of their second key, and so do members.
+func (o *Overrides) add(stored item) {
+	r := reader{item: stored}
+	sk := r.text(schema.SK)
+	id, member := strings.CutPrefix(sk, memberKey(""))
+	switch {
+	case sk == schema.RouteItem:
+		route := r.route()
+		o.Route = &route
+		if route.Invalid != nil {
+			o.Problems = append(o.Problems, route.Invalid)
+		}
+	case member:
+		m := r.member(id)
+		if err := r.err(fmt.Sprintf("member %.80q", id)); err != nil {
+			o.Problems = append(o.Problems, err)
+			return
+		}
+		o.Members = append(o.Members, m)
+	default:
+		o.Problems = append(o.Problems, fmt.Errorf("control item %.80q is none that is known here", sk))
+	}
+}
+
+func (r *reader) route() Route {
+	route := Route{Kind: r.text(schema.RouteKind), Argument: r.text(schema.RouteArgument), Change: r.change()}
+	r.need(schema.RouteKind, route.Kind != "")
+	route.Invalid = r.err("the route")
+	return route
+}
+
+func (r *reader) member(id string) Member {
+	m := Member{Consumer: routing.Consumer{
+		ID: id, Target: r.text(schema.Target), Draining: r.flag(schema.Draining), LeaseUntil: r.millis(schema.LeaseUntil),
+		ConsumerState: routing.ConsumerState{MaxInFlight: routing.Unlimited, Tags: r.tags()},
+	}, Change: r.change()}
+	if weight, ok := r.whole(schema.Weight, 0, MaxWeight); ok {
+		m.Weight = int(weight)
+	}
+	if limit, ok := r.whole(schema.MaxInFlight, 0, routing.Unlimited); ok {
+		m.MaxInFlight = limit
+	}
+	if !name.MatchString(id) {
+		r.failf(schema.SK, "names no consumer as they are called")
+	}
+	return m
+}
+
+func (r *reader) tags() (tags []string) {
+	for _, element := range r.list(schema.Tags) {
+		tag, _ := element.(*types.AttributeValueMemberS)
+		if tag == nil {
+			r.failf(schema.Tags, "has an element of type %s, want S", kind(element))
+			continue
+		}
+		tags = append(tags, tag.Value)
+	}
+	return tags
+}
+
+// change decides nothing, so that nothing of it spoils an item.
+func (r *reader) change() Change {
+	lenient := reader{item: r.item}
+	return Change{By: lenient.text(schema.ChangedBy), At: lenient.millis(schema.ChangedAt)}
+}

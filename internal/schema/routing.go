@@ -1,0 +1,74 @@
+package schema
+
+// Attributes of a receipt, beside PK (group, Separator, message id), Token, Reason and ExpiresAt. Times are epoch
+// milliseconds.
+const (
+	// State (S) is one of the State texts below.
+	State = "state"
+	// Attempt (N) counts the consumers that the message was given to.
+	Attempt = "attempt"
+	// Consumer (S) is who has the message.
+	Consumer = "consumer"
+	// OnDelivery (BOOL, true or absent): the attempt counts as accepted when it is forwarded.
+	OnDelivery = "on_delivery"
+	// AssignedAt (N) is when the attempt was written, Deadline (N) until when its consumer has.
+	AssignedAt = "assigned_at"
+	Deadline   = "deadline"
+	// Extensions (N) counts how often the deadline was moved; absent: never.
+	Extensions = "extensions"
+	// Again (BOOL, true or absent): more than one invocation forwards the attempt.
+	Again = "again"
+	// Mark (S) names the last write that no token names.
+	Mark = "mark"
+	// History (L of M) is what came before: Consumer, End, AssignedAt, Deadline, EndedAt.
+	History = "history"
+	// End (S) is why the message moved on, within History.
+	End = "end"
+	// EndedAt (N) is when the receipt was accepted, declined or dead.
+	EndedAt = "ended_at"
+	// Invalid (S) is what was wrong with a receipt that was ended because it could not be read.
+	Invalid = "invalid"
+)
+
+// State texts: what the State attribute holds.
+const (
+	StatePending  = "pending"
+	StateDeclined = "declined"
+	StateAccepted = "accepted"
+	StateDead     = "dead"
+)
+
+// The control table's key is PK (GroupScope, Separator, group) and SK: RouteItem, or MemberItem, Separator, consumer.
+const (
+	SK         = "sk"
+	GroupScope = "group"
+	RouteItem  = "route"
+	MemberItem = "member"
+)
+
+// Attributes of control items, beside ExpiresAt. ChangedBy (S) and ChangedAt (N) say who wrote last, and when.
+const (
+	// RouteKind (S) and RouteArgument (S, absent if there is none) are the routing function instead of the file's.
+	RouteKind     = "route_kind"
+	RouteArgument = "route_argument"
+	// Target (S) is where a member's messages go: TargetSQS or TargetLambda, a colon, name or ARN. An item
+	// without one says something about a consumer of the file.
+	Target = "target"
+	// Weight (N), MaxInFlight (N; absent: unlimited) and Tags (L of S) are as in the file.
+	Weight      = "weight"
+	MaxInFlight = "max_in_flight"
+	Tags        = "tags"
+	// Draining (BOOL, true or absent): the consumer finishes what it has and gets nothing more.
+	Draining = "draining"
+	// LeaseUntil (N) is when the member is none any more unless it renews; absent: never.
+	LeaseUntil = "lease_until"
+
+	ChangedBy = "changed_by"
+	ChangedAt = "changed_at"
+)
+
+// Kinds of targets.
+const (
+	TargetSQS    = "sqs"
+	TargetLambda = "lambda"
+)
