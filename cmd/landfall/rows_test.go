@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -184,19 +186,31 @@ func TestWhatNoSweepFindsIsNotOverlookedByAnAudit(t *testing.T) {
 	if got := b.must("", "rows", "audit", "--command", "command-1"); strings.Count(got, "\n") != 2 {
 		t.Errorf("rows of the command:\n%s\nwant one", got)
 	}
-	_, err := b.client.PutItem(t.Context(), &dynamodb.PutItemInput{
-		TableName: aws.String(schema.OutboxTable),
-		Item: map[string]types.AttributeValue{
-			schema.PK:      &types.AttributeValueMemberS{Value: "mail#secret-key"},
-			schema.Status:  &types.AttributeValueMemberS{Value: schema.StatusPending},
-			schema.Payload: &types.AttributeValueMemberS{Value: "secret payload"},
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
+	now := &types.AttributeValueMemberN{Value: fmt.Sprint(time.Now().UnixMilli())}
+	for key, lane := range map[string]types.AttributeValue{
+		"secret-lost": nil, "secret-last": &types.AttributeValueMemberS{Value: "due#charge#1"}, // charge has two lanes
+		"secret-beyond": &types.AttributeValueMemberS{Value: "due#charge#2"},
+	} {
+		item := map[string]types.AttributeValue{
+			schema.PK:        &types.AttributeValueMemberS{Value: "charge#" + key},
+			schema.Status:    &types.AttributeValueMemberS{Value: schema.StatusPending},
+			schema.Payload:   &types.AttributeValueMemberS{Value: "secret payload"},
+			schema.CreatedAt: now, schema.LaneAt: now,
+		}
+		if lane != nil {
+			item[schema.Lane] = lane
+		}
+		if _, err := b.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String(schema.OutboxTable), Item: item}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	got := b.execute("", "rows", "audit")
-	if got.code != exitNo || !strings.Contains(got.stdout, "lane missing") || strings.Contains(got.stdout+got.stderr, "secret") {
-		t.Errorf("a row in no lane: exit code %d\n%s%s", got.code, got.stdout, got.stderr)
+	for _, finding := range []string{"lane missing", "it is in lane number 2, and the destination has 2"} {
+		if !strings.Contains(got.stdout, finding) {
+			t.Errorf("not found: %s\n%s", finding, got.stdout)
+		}
+	}
+	if got.code != exitNo || !strings.Contains(got.stderr, "2 of 4 rows need a look") || strings.Contains(got.stdout+got.stderr, "secret") {
+		t.Errorf("exit code %d\n%s%s", got.code, got.stdout, got.stderr)
 	}
 }
