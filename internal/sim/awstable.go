@@ -124,7 +124,7 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	fault, late, echo := w.trouble(c, o != nil)
 	if late || echo {
-		c.later(again)
+		c.later(outbox.ParsePK(m.subject), again)
 	}
 	if late {
 		c.perhapsDie()

@@ -118,6 +118,7 @@ func (l *law) observe(o *operation, before, after outbox.Row, accepted bool) {
 		l.note(o.by.number, "%s: no change, accepted %t", o, accepted)
 	} else {
 		o.applied = true
+		l.release(o.id())
 		l.note(o.by.number, "%s: %s -> %s, attempt %d, lane_at %v, maybe %t, code %q", o, before.Status, after.Status,
 			after.AttemptCount, after.LaneAt.Sub(l.begun), after.MayHaveArrived(), after.Code)
 	}

@@ -18,6 +18,7 @@ type plan struct {
 	odds         odds
 	skew         time.Duration // a clock is wrong by up to so much either way
 	orders       int           // that people give
+	every        time.Duration // between sweeps, and at least between reconciliations
 }
 
 // destination is a remote and what is true of it whatever the configuration says.
@@ -85,11 +86,35 @@ func newPlan(seed uint64) plan {
 			late: d.seconds(10*time.Second, 10*time.Minute), remote: newRemoteOdds(d),
 		})
 	}
+	p.every = time.Minute
 	p.versions = newVersions(d, p)
-	for i := range 3 + d.below(rowsAtMost-2) {
+	rows := 3 + d.below(rowsAtMost-2)
+	if d.chance(0.1) {
+		p.hurry(d)
+		rows = 2
+	}
+	for i := range rows {
 		p.rows = append(p.rows, newRow(d, p, i))
 	}
 	return p
+}
+
+// hurry makes a world in which the same rows are given up, resent by people and given up again all the
+// time, while what was asked for before is still under way: what must be told apart then are claims of
+// the same row with the same number.
+func (p *plan) hurry(d *dice) {
+	p.length, p.every, p.orders = 8*time.Minute, 10*time.Second, 300
+	p.destinations = p.destinations[:1]
+	p.destinations[0].lookup, p.destinations[0].late = true, time.Second
+	p.destinations[0].remote = remoteOdds{cut: 0.4, hang: 0.6, undecided: 0.3}
+	policy := p.versions[0].policies[0]
+	policy.Attempts, policy.SendTimeout, policy.LateArrival = 1+d.below(2), 2*time.Second, time.Second
+	policy.Deduplicates, policy.Retired = pick(d, outbox.Always, outbox.Never), false
+	p.versions = []version{{policies: []outbox.Policy{policy}, concurrency: 4, parts: 1}}
+	p.odds = odds{
+		crash: 0.3, late: 0.5, echo: 0.4, lose: 0.2, pause: 0.2, stale: 0.2,
+		longestPause: time.Minute, longestDelay: 4 * time.Minute, longestAnswer: time.Second,
+	}
 }
 
 // some is a probability that is 0 in many worlds, so that what is rare meets what is frequent.

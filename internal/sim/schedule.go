@@ -56,9 +56,9 @@ func (w *world) put(i int, d *dice) {
 // sweeps are a run each minute of each part, some twice.
 func (w *world) sweeps() (all []happening) {
 	d := roll(w.seed, "sweeps")
-	for at := time.Duration(0); at < w.length; at += time.Minute {
+	for at := time.Duration(0); at < w.length; at += w.every {
 		for part := range w.versionAt(at, d).parts {
-			begins := at + d.between(time.Millisecond, 20*time.Second)
+			begins := at + d.between(time.Millisecond, w.every/3)
 			for range 1 + d.below(2) {
 				all = append(all, happening{begins, func(int) { w.running.Go(func() { w.dispatch(part) }) }})
 				begins += d.between(time.Millisecond, 5*time.Second)
@@ -109,9 +109,9 @@ func (w *world) configured(p *process) (all []outbox.Destination) {
 // reconciliations are runs of the reconciler, some at once.
 func (w *world) reconciliations() (all []happening) {
 	d := roll(w.seed, "reconciliations")
-	for at := time.Minute; at < w.length; at += d.between(time.Minute, 6*time.Minute) {
+	for at := w.every; at < w.length; at += d.between(w.every, 6*w.every) {
 		for range 1 + d.below(2) {
-			all = append(all, happening{at + d.between(time.Millisecond, 20*time.Second), func(int) {
+			all = append(all, happening{at + d.between(time.Millisecond, w.every/3), func(int) {
 				w.running.Go(w.reconcile)
 			}})
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/landfall-dev/landfall/internal/outbox"
@@ -101,7 +102,7 @@ func writes[T any](ctx context.Context, c *call, o *operation, try func(*operati
 	case c.chance(c.odds.refuse / 2):
 		answer = errThrottled
 	case c.chance(c.odds.late / 2):
-		c.later(func() { _, _ = once(&late) })
+		c.later(o.id(), func() { _, _ = once(&late) })
 		c.perhapsDie()
 		answer = errNoAnswer
 	case c.chance(c.odds.lose / 2):
@@ -115,7 +116,7 @@ func writes[T any](ctx context.Context, c *call, o *operation, try func(*operati
 		result, answer = once(o)
 	case c.chance(c.odds.echo / 2): // a copy that the network kept
 		result, answer = once(o)
-		c.later(func() { _, _ = once(&late) })
+		c.later(o.id(), func() { _, _ = once(&late) })
 	default:
 		result, answer = once(o)
 	}
@@ -151,9 +152,37 @@ func (c *call) perhapsDie() {
 	}
 }
 
-// later has something done whatever becomes of the process and its caller.
-func (c *call) later(do func()) {
-	c.at(c.instant(time.Now().Add(c.delay()), abroadSlots+c.slot), do)
+// later has something done about a row whatever becomes of the process and its caller: after a while, or
+// when it may do most harm, soon after the row has changed.
+func (c *call) later(id outbox.ID, do func()) {
+	if c.chance(0.5) {
+		c.at(c.instant(time.Now().Add(c.delay()), abroadSlots+c.slot), do)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	d := dice(c.next())
+	c.held[id] = append(c.held[id], heldBack{c, &d, do})
+}
+
+// heldBack is a write that the network keeps for now.
+type heldBack struct {
+	call *call
+	*dice
+	do func()
+}
+
+// release lets go of some of the writes that the network keeps about a row, which has just changed. The
+// mutex is held.
+func (w *world) release(id outbox.ID) {
+	w.held[id] = slices.DeleteFunc(w.held[id], func(h heldBack) bool {
+		goes := h.chance(0.25)
+		if goes {
+			soon := time.Now().Add(h.between(100*time.Microsecond, 10*time.Second))
+			h.call.at(w.instant(soon, abroadSlots+h.call.slot), h.do)
+		}
+		return goes
+	})
 }
 
 func (c *call) at(at time.Time, do func()) {

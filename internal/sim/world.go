@@ -27,6 +27,7 @@ type world struct {
 	calm       bool
 	processes  int
 	running    sync.WaitGroup
+	held       map[outbox.ID][]heldBack
 	violations []Violation
 	hear       func(Violation)
 	events     int
@@ -67,7 +68,7 @@ type Options struct {
 
 // Play plays the world of a seed to its end. It must be called in a synctest bubble of its own.
 func Play(seed uint64, o Options) Result {
-	w := &world{plan: newPlan(seed), seed: seed, begun: time.Now(), hear: o.Violated, happened: map[string]int{}}
+	w := &world{plan: newPlan(seed), seed: seed, begun: time.Now(), hear: o.Violated, happened: map[string]int{}, held: map[outbox.ID][]heldBack{}}
 	if o.Trace {
 		w.trace = &trace{begun: w.begun}
 	}

@@ -31,8 +31,6 @@ var table = []mutant{
 		from: ` && !row.expired(c.At) && `, to: ` && `},
 	{name: "a blind claim takes a row without budget", file: claimGo,
 		from: ` && row.AttemptCount < c.Attempts`, to: ``},
-	{name: "a take over is not fenced by the token", file: claimGo,
-		from: `		row.Token == c.From.Token && row.AttemptCount`, to: `		row.AttemptCount`},
 	{name: "a take over is not fenced by the attempt, nor by the token", file: claimGo,
 		from: `row.Status == c.From.Status &&
 		row.Token == c.From.Token && row.AttemptCount == c.From.AttemptCount`, to: `row.Status == c.From.Status`},
@@ -255,5 +253,5 @@ var table = []mutant{
 	{name: "DynamoDB: a put replaces the row that is there", file: dbPutGo, sdk: true,
 		from: `		expires + " <= " + w.value(number(time.Now().Unix())))`, to: `		expires + " <= " + w.value(number(time.Now().Unix())) + " OR attribute_exists(" + status + ")")`},
 	{name: "DynamoDB: a put again is a conflict", file: dbPutGo, sdk: true,
-		from: `		if Repeats(put.Item, item) {`, to: `		if false {`},
+		from: `		if Repeats(put.Item, item) {`, to: `		if Repeats(put.Item, item) && false {`},
 }
