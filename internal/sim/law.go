@@ -49,8 +49,7 @@ type attempt struct {
 type verdict int
 
 const (
-	// open: its claim was not ended yet.
-	open verdict = iota
+	_ verdict = iota // its claim was not ended yet
 	// harmless: its holder recorded that it did not arrive.
 	harmless
 	// suspect: it may have arrived, for all that is on record.

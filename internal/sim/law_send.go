@@ -122,6 +122,10 @@ func (l *law) mustHaveLanded(o *operation) {
 // next look, and not much later.
 func (l *law) mustBeAskedInTime(o *operation, row outbox.Row) {
 	p := o.by.policy(row.Destination)
+	if o.by.kind == "dispatcher" && !row.Until.IsZero() {
+		first := row.Until.Add(p.LateArrival + outbox.SkewMargin)
+		l.must(row.LaneAt.Equal(first), "schedule", "%s: the first look is at %v, want %v", o, row.LaneAt, first)
+	}
 	latest := o.by.now().Add(time.Hour)
 	for _, end := range []time.Time{row.Until, o.by.now().Add(p.SendTimeout + outbox.ClaimMargin)} {
 		if at := end.Add(p.LateArrival + outbox.SkewMargin); at.After(latest) {

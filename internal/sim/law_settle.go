@@ -41,7 +41,7 @@ func (l *law) settled(o *operation, before, after outbox.Row) {
 		l.must(after.LookupCount == before.LookupCount, "conservation", "%s changed the number of lookups", o)
 	}
 	if after.Status.Terminal() {
-		keeps := after.ExpiresAt.Sub(time.Now())
+		keeps := time.Until(after.ExpiresAt)
 		retention := o.by.policy(o.id().Destination).Retention
 		const about = 2 * time.Hour // it may have been decided a while ago, by another clock
 		l.must(keeps > retention-about && keeps < retention+about, "retention", "%s: kept for %v, want %v", o, keeps, retention)
@@ -104,6 +104,7 @@ func (l *law) follows(o *operation, h *history, a *attempt, out outbox.Outcome, 
 		l.must(out.Kind == outbox.Refused || reason || before.Unreadable != nil, "effort", "%s: given up with room for another attempt", o)
 	}
 	l.must(after.Status == outbox.CompletedRow || after.Code != "", "conservation", "%s: no code says why", o)
+	l.must(after.Status != outbox.OutcomeUnknown || out.Code == "" || after.Code == out.Code, "conservation", "%s: the code is %q, not %q", o, after.Code, out.Code)
 }
 
 // waits is the shortest and the longest wait after an attempt.

@@ -108,9 +108,14 @@ func (p *plan) hurry(d *dice) {
 	p.destinations[0].lookup, p.destinations[0].late = true, time.Second
 	p.destinations[0].remote = remoteOdds{cut: 0.4, hang: 0.6, undecided: 0.3}
 	policy := p.versions[0].policies[0]
-	policy.Attempts, policy.SendTimeout, policy.LateArrival = 1+d.below(2), 2*time.Second, time.Second
+	policy.Attempts, policy.SendTimeout, policy.LateArrival = 1+d.below(3), 2*time.Second, time.Second
 	policy.Deduplicates, policy.Retired = pick(d, outbox.Always, outbox.Never), false
-	p.versions = []version{{policies: []outbox.Policy{policy}, concurrency: 4, parts: 1}}
+	slower := policy
+	slower.SendTimeout = 40 * time.Second // two versions at once, and the claims of one end much later
+	p.versions = []version{
+		{policies: []outbox.Policy{policy}, concurrency: 4, parts: 1},
+		{policies: []outbox.Policy{slower}, concurrency: 4, parts: 1, from: time.Second, overlap: p.length},
+	}
 	p.odds = odds{
 		crash: 0.3, late: 0.5, echo: 0.4, lose: 0.2, pause: 0.2, stale: 0.2,
 		longestPause: time.Minute, longestDelay: 4 * time.Minute, longestAnswer: time.Second,
