@@ -7,8 +7,11 @@ GOARCH_LAMBDA ?= arm64
 # A C compiler lets Go's race detector run.
 RACE := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo -race)
 
+# The CDK runs on Node.js; nothing else here does.
+NODE = node --version 2>/dev/null | grep -qE '^v([2-9][0-9]|[1-9][0-9]{2})\.'
+
 .DEFAULT_GOAL := help
-.PHONY: run test build lint fuzz sim sim-mutants conformance foreign figures fmt clean help go
+.PHONY: run test build lint synth e2e-localstack fuzz sim sim-mutants conformance foreign figures fmt clean help go
 
 run: go ## Show the main job on this machine: real payloads, a remote that misbehaves, killed processes
 	@$(GO) build -o build/landfall ./cmd/landfall
@@ -17,6 +20,8 @@ run: go ## Show the main job on this machine: real payloads, a remote that misbe
 test: go ## Run all tests, with the race detector where there is a C compiler
 	@$(if $(RACE),,echo "no C compiler (cc) here: the tests run without Go's race detector")
 	$(if $(RACE),CGO_ENABLED=1) $(GO) test $(RACE) -timeout 15m ./...
+	@if $(NODE) && $(GO) -C infra list . >/dev/null; then $(GO) -C infra test -timeout 15m ./...; else \
+		echo "Not tested: the CDK app in infra/. It needs Node.js 20 or newer (22 is recommended, https://nodejs.org) and Go 1.26."; fi
 
 build: go $(FUNCTIONS:%=dist/%/bootstrap) ## Build the functions for Lambda (dist/) and the command line (build/landfall)
 	$(GO) build -trimpath -o build/landfall ./cmd/landfall
@@ -24,12 +29,24 @@ build: go $(FUNCTIONS:%=dist/%/bootstrap) ## Build the functions for Lambda (dis
 dist/%/bootstrap: FORCE
 	CGO_ENABLED=0 GOOS=linux GOARCH=$(GOARCH_LAMBDA) $(GO) build -trimpath -ldflags='-s -w' -tags=lambda.norpc -o $@ ./functions/$*
 
+synth: build node_modules/.package-lock.json ## Make the CloudFormation template of landfall.yaml (needs Node.js)
+	npx cdk synth --quiet $(ARGS)
+
+node_modules/.package-lock.json: package-lock.json
+	@$(NODE) || { echo "The CDK needs Node.js 20 or newer (22 is recommended): https://nodejs.org"; exit 1; }
+	npm ci --no-audit --no-fund
+
+e2e-localstack: go node_modules/.package-lock.json ## Deploy to LocalStack, land rows by its own schedules, destroy (Python 3.13)
+	test/localstack/e2e.sh
+
 lint: go ## Check format, vet, staticcheck and go.mod
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "gofmt would change:"; echo "$$unformatted"; exit 1; }
 	$(GO) vet ./...
 	$(GO) run -modfile=tools/go.mod honnef.co/go/tools/cmd/staticcheck ./...
 	$(GO) mod tidy -diff
 	$(GO) -C tools mod tidy -diff
+	$(GO) -C infra vet ./...
+	$(GO) -C infra mod tidy -diff
 
 FUZZTIME ?= 5s
 fuzz: go ## Fuzz every parser of outside bytes, FUZZTIME each (5s)
@@ -65,10 +82,10 @@ fmt: go ## Format the code
 	gofmt -w $$(git ls-files '*.go')
 
 clean: ## Remove what was built
-	rm -rf build dist
+	rm -rf build dist node_modules
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 go:
 	@command -v $(GO) >/dev/null 2>&1 || { echo "Landfall needs Go 1.25 or newer, and nothing else: https://go.dev/dl/"; exit 1; }
