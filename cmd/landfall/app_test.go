@@ -25,6 +25,9 @@ func TestMain(m *testing.M) {
 	for _, name := range []string{"AWS_PROFILE", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB", "LANDFALL_OUTBOX_TABLE"} {
 		os.Unsetenv(name)
 	}
+	if os.Getenv(asCommand) != "" {
+		main()
+	}
 	os.Exit(m.Run())
 }
 
