@@ -191,3 +191,51 @@ func TestAPutThatMeetsATransactionWaitsForIt(t *testing.T) {
 		}
 	})
 }
+
+// TestATransactionInProgressIsNoFailure repeats a transaction under its token while the first try is still at work, as
+// an application does that lost the connection: the SDK waits, and it is committed once.
+func TestATransactionInProgressIsNoFailure(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		account := localaws.New(localaws.Options{Faults: func(r faults.Request) faults.Fault {
+			if r.Operation == "TransactWriteItems" {
+				return faults.Fault{During: time.Millisecond}
+			}
+			return faults.Fault{}
+		}})
+		client := dynamodb.NewFromConfig(account.Config("test"))
+		if _, err := client.CreateTable(t.Context(), outboxdb.Table(schema.OutboxTable)); err != nil {
+			t.Fatal(err)
+		}
+		item, err := landfall.New(client, testConfig).Item(withKey("a", "1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := &dynamodb.TransactWriteItemsInput{ClientRequestToken: aws.String("token"), TransactItems: []types.TransactWriteItem{item}}
+		done := make(chan error)
+		for range 2 {
+			go func() {
+				_, err := client.TransactWriteItems(t.Context(), in)
+				done <- err
+			}()
+			synctest.Wait() // the transaction is at work
+		}
+		for range 2 {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+		met, written := 0, 0.0
+		for _, entry := range account.Ledger().Entries() {
+			if entry.Error == "TransactionInProgressException" {
+				met++
+			}
+			for _, cost := range entry.Costs {
+				written += cost.Write
+			}
+		}
+		if met == 0 || written != 3 { // a put in a transaction: 2, and the index 1
+			t.Errorf("%d were told that it is in progress, %v write units", met, written)
+		}
+	})
+}
