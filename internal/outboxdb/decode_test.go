@@ -75,6 +75,7 @@ func TestNoItemMakesADispatcherLoop(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
+		b.careless = true
 		random := rand.New(rand.NewPCG(5, 6))
 		stored := 0
 		for i := range 500 {

@@ -1,6 +1,7 @@
 package outboxdb_test
 
 import (
+	"context"
 	"sync/atomic"
 	"testing"
 
@@ -26,6 +27,8 @@ type bench struct {
 	// fault happens to the next write, fallback to every other request.
 	fault    atomic.Pointer[faults.Fault]
 	fallback faults.Plan
+	// careless tests store what is not allowed, but does no harm.
+	careless bool
 }
 
 func newBench(t *testing.T) *bench {
@@ -35,7 +38,26 @@ func newBench(t *testing.T) *bench {
 	b.client = dynamodb.NewFromConfig(b.account.Config("landfall"))
 	b.Store = outboxdb.New(b.client, table)
 	b.createTable()
+	t.Cleanup(b.checkSchema)
 	return b
+}
+
+// checkSchema holds what the test has left in the table to the public schema: all that the store takes for a row.
+func (b *bench) checkSchema() {
+	b.fallback = faults.None
+	in := &dynamodb.ScanInput{TableName: &b.table}
+	for pages := dynamodb.NewScanPaginator(b.client, in); pages.HasMorePages(); {
+		page, err := pages.NextPage(context.WithoutCancel(b.Context()))
+		if err != nil {
+			b.Error(err)
+			return
+		}
+		for _, stored := range page.Items {
+			if err := fitsSchema(stored); err != nil && !b.careless && outboxdb.Decode(stored).Unreadable == nil {
+				b.Errorf("a stored row does not fit the schema: %v", err)
+			}
+		}
+	}
 }
 
 func (b *bench) plan(r faults.Request) faults.Fault {
