@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,6 +17,9 @@ const goodConfig = `destinations:
 
 // TestMain gives the SDK what it needs, so that it looks nowhere else.
 func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" {
+		main()
+	}
 	for name, value := range map[string]string{
 		"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local", "AWS_REGION": "eu-central-1",
 		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "AWS_EC2_METADATA_DISABLED": "true",
@@ -24,9 +28,6 @@ func TestMain(m *testing.M) {
 	}
 	for _, name := range []string{"AWS_PROFILE", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB", "LANDFALL_OUTBOX_TABLE"} {
 		os.Unsetenv(name)
-	}
-	if os.Getenv(asCommand) != "" {
-		main()
 	}
 	os.Exit(m.Run())
 }
@@ -143,6 +144,11 @@ func TestDemoTouchesNoEndpointElsewhere(t *testing.T) {
 		if got := execute(t, "", "demo", "--endpoint-url", endpoint); got.code != exitUsage || got.stdout != "" || !strings.Contains(got.stderr, "endpoint") {
 			t.Errorf("%s: %+v, want exit code 2", endpoint, got)
 		}
+	}
+	demo := exec.CommandContext(t.Context(), os.Args[0], "demo") // a process, whose environment names one
+	demo.Env = append(os.Environ(), asCommand+"=1", "AWS_ENDPOINT_URL=https://dynamodb.eu-central-1.amazonaws.com")
+	if said, err := demo.CombinedOutput(); demo.ProcessState.ExitCode() != exitUsage || !strings.Contains(string(said), "not on this machine") {
+		t.Errorf("AWS_ENDPOINT_URL: %v: %s", err, said)
 	}
 }
 

@@ -1,6 +1,8 @@
 package demo
 
 import (
+	"bytes"
+	"encoding/json"
 	"io"
 	"os"
 	"path/filepath"
@@ -159,5 +161,32 @@ func TestAnEndThatTheScriptDoesNotAllowIsAProblem(t *testing.T) {
 	row.AttemptCount = 2 // one claim never reached the remote: its sender is dead
 	if problem := d.unexpected(e, row); problem != "" {
 		t.Errorf("disturbed: %s", problem)
+	}
+}
+
+// TestRunJSONIsNotOfAnotherForm, because others read it.
+func TestRunJSONIsNotOfAnotherForm(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "run.json")
+	s := Summary{
+		Seed: 1, Seconds: 2.5, Cost: &Cost{WriteUnits: 3, ReadUnits: 4, Calls: 5},
+		Outbox: Counts{
+			Rows: 1, Completed: 2, Failed: 3, Unknown: 4, Open: 5, Retried: 6, Attempts: 7, TakenOver: 8, Killed: 9, Reconciled: 10,
+			Effects: 11, Duplicates: 12, Lost: 13, FailedWithEffect: 14,
+		},
+	}
+	if err := s.write(file); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"seed":1,"seconds":2.5,"outbox":{"rows":1,"completed":2,"failed":3,"unknown":4,"open":5,"retried":6,"attempts":7,` +
+		`"taken_over":8,"killed":9,"reconciled":10,"effects":11,"duplicates":12,"lost":13,"failed_with_effect":14},` +
+		`"cost":{"write_units_per_effect":3,"read_units_per_effect":4,"calls_per_effect":5}}`
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, got); err != nil || compact.String() != want {
+		t.Errorf("run.json is %s, %v\nwant %s", &compact, err, want)
 	}
 }
