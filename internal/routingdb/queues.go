@@ -38,7 +38,7 @@ type Queues struct {
 }
 
 type queue struct {
-	mu   sync.Mutex // held while the queue is asked, so that one asks for all
+	turn chan struct{} // taken while the queue is asked, so that one asks for all; guards what follows
 	url  string
 	at   time.Time // when it was asked last
 	load Load
@@ -50,17 +50,22 @@ func NewQueues(client QueuesClient) *Queues {
 	return &Queues{client: client, known: map[string]*queue{}}
 }
 
-// Load is the load of a queue, by its name, ARN or URL. With an error comes what was known last.
+// Load is the load of a queue, by its name, ARN or URL. With an error comes what was known last, unless
+// ctx ended while another asked.
 func (q *Queues) Load(ctx context.Context, name string) (Load, error) {
 	q.mu.Lock()
 	one := q.known[name]
 	if one == nil {
-		one = &queue{}
+		one = &queue{turn: make(chan struct{}, 1)}
 		q.known[name] = one
 	}
 	q.mu.Unlock()
-	one.mu.Lock()
-	defer one.mu.Unlock()
+	select {
+	case one.turn <- struct{}{}:
+		defer func() { <-one.turn }()
+	case <-ctx.Done():
+		return Load{}, fmt.Errorf("read attributes of queue %s: %w", name, ctx.Err())
+	}
 	if one.at.IsZero() || time.Since(one.at) >= Freshness {
 		var load Load
 		if load, one.err = q.ask(ctx, one, name); one.err == nil {

@@ -1,0 +1,136 @@
+package routingdb_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/landfall-dev/landfall/internal/localaws/faults"
+	"github.com/landfall-dev/landfall/internal/routing"
+	"github.com/landfall-dev/landfall/internal/routingdb"
+)
+
+// TestNothingIsStoredThatNobodyCouldRead.
+func TestNothingIsStoredThatNobodyCouldRead(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	good := routing.Consumer{ID: "east", Target: "sqs:east"}
+	for name, change := range map[string]func(*routing.Consumer){
+		"no id":              func(c *routing.Consumer) { c.ID = "" },
+		"id with separator":  func(c *routing.Consumer) { c.ID = "a#b" },
+		"id too long":        func(c *routing.Consumer) { c.ID = strings.Repeat("a", 64) },
+		"no target":          func(c *routing.Consumer) { c.Target = "" },
+		"target of no kind":  func(c *routing.Consumer) { c.Target = "east" },
+		"target of nothing":  func(c *routing.Consumer) { c.Target = "sqs:" },
+		"target with spaces": func(c *routing.Consumer) { c.Target = "sqs:a b" },
+		"target elsewhere":   func(c *routing.Consumer) { c.Target = "http://example.com" },
+		"negative weight":    func(c *routing.Consumer) { c.Weight = -1 },
+		"huge weight":        func(c *routing.Consumer) { c.Weight = routingdb.MaxWeight + 1 },
+		"negative limit":     func(c *routing.Consumer) { c.MaxInFlight = -1 },
+		"too many tags":      func(c *routing.Consumer) { c.Tags = make([]string, routingdb.MaxTags+1) },
+		"empty tag":          func(c *routing.Consumer) { c.Tags = []string{""} },
+		"tag of bytes":       func(c *routing.Consumer) { c.Tags = []string{"\xff"} },
+		"long tag":           func(c *routing.Consumer) { c.Tags = []string{strings.Repeat("t", routingdb.MaxTagBytes+1)} },
+		"lease over":         func(c *routing.Consumer) { c.LeaseUntil = time.Now().Add(-time.Second) },
+		"lease without end":  func(c *routing.Consumer) { c.LeaseUntil = time.UnixMilli(1e14) },
+	} {
+		c := good
+		change(&c)
+		if err := b.control.Join(t.Context(), "couriers", c, "ada"); err == nil {
+			t.Errorf("%s: %+v has joined", name, c)
+		}
+	}
+	for name, err := range map[string]error{
+		"join":  b.control.Join(t.Context(), "a#b", good, ""),
+		"renew": b.control.Renew(t.Context(), "a#b", "east", time.Now().Add(time.Minute)),
+		"lease": b.control.Renew(t.Context(), "couriers", "east", time.Now()),
+		"drain": b.control.Drain(t.Context(), "couriers", "", true, ""),
+		"leave": b.control.Leave(t.Context(), "Couriers", "east"),
+		"set":   b.control.SetRoute(t.Context(), "", routingdb.Route{Kind: "cel"}, ""),
+		"reset": b.control.ResetRoute(t.Context(), ""),
+	} {
+		if err == nil || errors.Is(err, routingdb.ErrNoMember) {
+			t.Errorf("%s: %v, want to hear what is wrong", name, err)
+		}
+	}
+	if o, err := b.control.Read(t.Context(), "couriers"); err != nil || len(o.Members)+len(o.Problems) > 0 {
+		t.Errorf("stored: %+v, %v", o, err)
+	}
+}
+
+// TestARenewalBringsNobodyBack who was removed, or never joined with a lease; and it takes no time away.
+func TestARenewalBringsNobodyBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		renew := func(d time.Duration) error {
+			return b.control.Renew(t.Context(), "couriers", "east", time.Now().Add(d))
+		}
+		join := func(until time.Time) {
+			t.Helper()
+			east := routing.Consumer{ID: "east", Target: "sqs:east", LeaseUntil: until}
+			if err := b.control.Join(t.Context(), "couriers", east, "ada"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		refused := func(what string) {
+			t.Helper()
+			if err := renew(time.Minute); !errors.Is(err, routingdb.ErrNoMember) {
+				t.Errorf("%s: %v, want ErrNoMember", what, err)
+			}
+		}
+		refused("never joined")
+		if err := b.control.Drain(t.Context(), "couriers", "east", true, "ada"); err != nil {
+			t.Fatal(err)
+		}
+		refused("only spoken of")
+		join(time.Time{})
+		refused("joined for good")
+		join(time.Now().Add(time.Minute))
+		b.next(faults.Fault{LoseAnswer: true})
+		if err := renew(time.Hour); err != nil {
+			t.Errorf("renew, with the answer lost: %v", err)
+		}
+		if err := renew(time.Minute); err != nil { // it comes late, or by another way
+			t.Errorf("renew for less: %v", err)
+		}
+		o, err := b.control.Read(t.Context(), "couriers")
+		if err != nil || len(o.Members) != 1 || time.Until(o.Members[0].LeaseUntil) < 59*time.Minute {
+			t.Errorf("%+v, %v; want a lease of an hour", o.Members, err)
+		}
+		if err := b.control.Leave(t.Context(), "couriers", "east"); err != nil {
+			t.Fatal(err)
+		}
+		refused("removed")
+	})
+}
+
+// TestWhoChangedSomethingIsNotForgotten, nor cut within a character.
+func TestWhoChangedSomethingIsNotForgotten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		by := strings.Repeat("ä", 200)
+		err := errors.Join(
+			b.control.SetRoute(t.Context(), "couriers", routingdb.Route{Kind: "cel", Argument: "consumers[0]"}, by),
+			b.control.Join(t.Context(), "couriers", routing.Consumer{ID: "east", Target: "sqs:east"}, "ada"),
+			b.control.Drain(t.Context(), "couriers", "north", true, "bob"),
+		)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := b.control.Read(t.Context(), "couriers")
+		if err != nil || o.Route == nil || len(o.Members) != 2 {
+			t.Fatalf("%+v, %v", o, err)
+		}
+		now := time.Now().Truncate(time.Millisecond)
+		if r := o.Route; r.Kind != "cel" || r.Argument != "consumers[0]" || r.By != by[:256] || !r.At.Equal(now) {
+			t.Errorf("route: %+v", r)
+		}
+		if east, north := o.Members[0], o.Members[1]; east.By != "ada" || north.By != "bob" || !north.At.Equal(now) || north.Target != "" {
+			t.Errorf("members: %+v", o.Members)
+		}
+	})
+}
