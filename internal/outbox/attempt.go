@@ -56,7 +56,7 @@ func (l *lanes) follow(row Row, step Step, alone bool) {
 		l.land(row.ID, &row, false)
 	case TakeOver:
 		if alone {
-			l.land(row.ID, &row, true)
+			l.land(row.ID, &row, row.Status == Dispatching)
 		} else {
 			l.abandon(abandonedRow{l, row})
 		}
@@ -72,15 +72,15 @@ func (l *lanes) deliver(row Row, takenOver bool) {
 		a.Waited = row.ClaimedAt.Sub(row.CreatedAt)
 	}
 	var s Settlement
+	checked := time.Now() // what delays this process after the checks counts as the send's time
 	switch late := l.now().After(row.ClaimedAt.Add(SkewMargin)); {
 	case row.Unreadable != nil:
 		s = Settlement{ID: row.ID, Token: row.Token}.without(l.Policy, row, CodeRowInvalid, l.now())
 	case late || l.remaining() < l.Policy.SendTimeout+ClaimMargin/2:
 		s = Decide(l.Policy, row, Retryable(CodeClaimLate, 0), l.now())
 	default:
-		begun := time.Now()
-		a.Sent, a.Outcome = true, l.send(row)
-		a.Latency = time.Since(begun)
+		a.Sent, a.Outcome = true, l.send(row, checked.Add(l.Policy.SendTimeout))
+		a.Latency = time.Since(checked)
 		s = Decide(l.Policy, row, a.Outcome, l.now())
 	}
 	a.Code = s.Code
@@ -97,8 +97,8 @@ func (l *lanes) deliver(row Row, takenOver bool) {
 
 // send makes the attempt. It returns when the sender does, or shortly after the send timeout if the
 // sender does not: then nothing is known. A panic is the row's own trouble: unknown.
-func (l *lanes) send(row Row) Outcome {
-	return within(l.ctx, l.Policy.SendTimeout, Unknown("", CodeSenderPanicked), Unknown("", CodeNoAnswer),
+func (l *lanes) send(row Row, deadline time.Time) Outcome {
+	return within(l.ctx, deadline, Unknown("", CodeSenderPanicked), Unknown("", CodeNoAnswer),
 		func(ctx context.Context) Outcome { return l.Sender.Send(ctx, row) })
 }
 

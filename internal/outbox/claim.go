@@ -20,8 +20,9 @@ type Claim struct {
 	Window Window
 	// Attempts is the budget: a row that was claimed as often refuses.
 	Attempts int
-	// From is nil for the blind claim of the common case, whose condition is on the row alone:
-	// pending, due at At, no attempt that may have arrived, deliver_by later than At, budget left.
+	// From is nil for the blind claim of the common case, whose condition is on the row alone: pending,
+	// due at At, no attempt that may have arrived, deliver_by later than At, budget left, and not
+	// abandoned when it was last claimed.
 	// Otherwise From is the row that was read and examined, and the condition is that the row is
 	// still that one: same status, token and attempt count, and due at At if pending. From a
 	// dispatching row the claim is a take over.
@@ -76,7 +77,7 @@ func (c Claim) Apply(row Row) (Row, error) {
 func (c Claim) admits(row Row) bool {
 	due := row.Status == Pending && !row.LaneAt.After(c.At)
 	if c.From == nil {
-		return due && !row.MayHaveArrived() && !row.expired(c.At) && row.AttemptCount < c.Attempts
+		return due && !row.MayHaveArrived() && !row.expired(c.At) && row.AttemptCount < c.Attempts && !row.crashed()
 	}
 	return (due || row.Status == Dispatching) && row.Status == c.From.Status &&
 		row.Token == c.From.Token && row.AttemptCount == c.From.AttemptCount

@@ -114,7 +114,8 @@ type Dispatcher struct {
 // Report lists what became of the rows that a run claimed or ended.
 type Report struct {
 	Completed, Retried, Failed, Unknown []ID
-	// Unsettled rows were claimed, but the settlement did not get through; a later run takes them over.
+	// Unsettled rows were claimed, but the settlement did not get through: a later run takes them over,
+	// or has done so.
 	Unsettled []ID
 	// TakenOver rows are also listed under what became of them.
 	TakenOver []ID
@@ -132,8 +133,8 @@ func (r Report) Empty() bool { return r.Claimed() == 0 && len(r.Ended) == 0 }
 
 // RunOnce walks the lanes of this dispatcher's part once: claims what is due, sends it, settles it. It
 // claims for at most ClaimFor, waits within that time for the rows that it put off itself, takes over
-// abandoned claims alone and after all others, and returns when everything in flight is settled. It
-// never claims what ctx leaves no time to send and settle.
+// abandoned claims alone and after all others, however late that is, and returns when everything in flight
+// is settled. It never claims what ctx leaves no time to send and settle.
 //
 // The error, if any, joins what kept it from listing a lane or claiming a row; the report is complete
 // all the same, and a later run finds what this one missed.

@@ -312,6 +312,48 @@ func (s *slow) Claim(ctx context.Context, c outbox.Claim) (outbox.Row, error) {
 }
 
 func TestTakingOver(t *testing.T) {
+	for _, timeout := range []time.Duration{5 * time.Second, 20 * time.Second, 30 * time.Second, 10 * time.Minute} {
+		inWorld(t, fmt.Sprintf("a destination that stalls for %v does not keep another's abandoned row waiting", timeout), func(w *world) {
+			w.destination("good", outbox.Policy{Deduplicates: outbox.Always}, accepts)
+			w.destination("slow", outbox.Policy{SendTimeout: timeout}, func(ctx context.Context, _ outbox.Row) outbox.Outcome {
+				<-ctx.Done()
+				return outbox.Unknown("", "test.timeout")
+			})
+			ids := w.put("good", 1)
+			w.abandon(ids[0], outbox.Always)
+			w.put("slow", 2000)
+			if report := w.runFor(75*time.Second + timeout); !slices.Contains(report.Completed, ids[0]) {
+				w.Errorf("the abandoned row is %s still", w.row(ids[0]).Status)
+			}
+		})
+	}
+	inWorld(t, "a row that killed its worker is not claimed beside others, whatever the remote said since", func(w *world) {
+		var inFlight, beside atomic.Int32
+		w.destination("mail", outbox.Policy{Deduplicates: outbox.Never}, func(_ context.Context, row outbox.Row) outbox.Outcome {
+			defer inFlight.Add(-1)
+			if n := inFlight.Add(1); row.Key == "0" && n > 1 {
+				beside.Add(1)
+			}
+			pass(time.Second)
+			if row.Key == "0" && inFlight.Load() > 1 {
+				beside.Add(1)
+			}
+			return outbox.Completed("")
+		})
+		ids := w.put("mail", 1)
+		w.abandon(ids[0], outbox.Never)
+		w.run() // now its outcome is unknown
+		row := w.row(ids[0])
+		if err := w.Settle(w.Context(), outbox.Settlement{
+			ID: row.ID, From: &row, Status: outbox.Pending, Lane: outbox.Lane{Kind: outbox.DueLane, Destination: "mail"},
+			LaneAt: w.now(), Certain: true,
+		}); err != nil {
+			w.Fatal(err)
+		}
+		w.put("mail", 12, func(row *outbox.Row) { row.Key = "n" + row.Key })
+		w.expect("completed", len(w.run().Completed), 13)
+		w.expect("sends beside it", int(beside.Load()), 0)
+	})
 	inWorld(t, "a claim that is alive, by any clock, is not taken over", func(w *world) {
 		w.destination("charge", outbox.Policy{Deduplicates: day}, accepts)
 		ids := w.put("charge", 1)
@@ -407,7 +449,33 @@ func (w *world) policy(i int) outbox.Policy {
 	return w.dispatcher.Destinations[i].Policy.WithDefaults()
 }
 
+// dropping counts the claims that carry a payload from an earlier reading.
+type dropping struct {
+	outbox.Store
+	payloads atomic.Int32
+}
+
+func (d *dropping) Claim(ctx context.Context, c outbox.Claim) (outbox.Row, error) {
+	if c.From != nil && len(c.From.Payload) > 0 {
+		d.payloads.Add(1)
+	}
+	return d.Store.Claim(ctx, c)
+}
+
 func TestPuttingOff(t *testing.T) {
+	inWorld(t, "rows that are put off do not keep their payloads in memory", func(w *world) {
+		w.destination("mail", outbox.Policy{Concurrency: 16}, func(context.Context, outbox.Row) outbox.Outcome {
+			return outbox.Retryable("test.busy", 50*time.Second)
+		})
+		payload := make([]byte, 1<<20)
+		w.put("mail", 3000, func(row *outbox.Row) { row.Payload = payload[:len(payload):len(payload)] })
+		dropped := &dropping{Store: &w.Store}
+		w.dispatcher.Store = dropped
+		w.expect("retried", len(w.run().Retried), 6000)
+		if dropped.payloads.Load() != 0 {
+			w.Errorf("%d claims brought a payload along that was read before", dropped.payloads.Load())
+		}
+	})
 	inWorld(t, "a row that falls due within the run does not wait for the next one", func(w *world) {
 		w.destination("mail", outbox.Policy{}, func(_ context.Context, row outbox.Row) outbox.Outcome {
 			if row.AttemptCount < 3 {
@@ -486,6 +554,38 @@ func TestPuttingOff(t *testing.T) {
 }
 
 func TestWalking(t *testing.T) {
+	inWorld(t, "a lane with more than a run can take does not keep another from being walked", func(w *world) {
+		w.destination("mail", outbox.Policy{Shards: 2, Concurrency: 1}, func(context.Context, outbox.Row) outbox.Outcome {
+			pass(time.Second)
+			return outbox.Completed("")
+		})
+		w.put("mail", 1000)
+		ids := w.put("mail", 1, func(row *outbox.Row) { row.Key, row.Lane.Shard = "behind", 1 })
+		for range 2 {
+			begun := time.Now()
+			w.run()
+			pass(time.Until(begun.Add(time.Minute)))
+		}
+		if row := w.row(ids[0]); row.Status != outbox.CompletedRow {
+			w.Errorf("the row of the other lane is %s after two runs", row.Status)
+		}
+	})
+	inWorld(t, "retired destinations keep no slots from others", func(w *world) {
+		var now, most atomic.Int32
+		w.destination("live", outbox.Policy{Concurrency: 16}, func(context.Context, outbox.Row) outbox.Outcome {
+			most.Store(max(most.Load(), now.Add(1)))
+			pass(time.Second)
+			now.Add(-1)
+			return outbox.Completed("")
+		})
+		for _, name := range []string{"r1", "r2", "r3"} {
+			w.destination(name, outbox.Policy{Retired: true}, accepts)
+			w.put(name, 50)
+		}
+		w.put("live", 100)
+		w.run()
+		w.expect("most sends in flight", int(most.Load()), 16)
+	})
 	inWorld(t, "parts never overlap and leave no lane out", func(w *world) {
 		const shards = 7
 		for _, name := range []string{"a", "b", "c"} {

@@ -12,7 +12,7 @@ const (
 	InFlight
 	// ClaimFrom: claim it, conditional on what was read.
 	ClaimFrom
-	// TakeOver: claim it from a holder that is gone, alone and after all others (I8).
+	// TakeOver: claim it alone and after all others (I8), from a holder that is gone or after one that was.
 	TakeOver
 	// End: settle it without a send.
 	End
@@ -34,6 +34,7 @@ type Step struct {
 //	pending, unreadable                           end: failed; outcome_unknown if an attempt may have arrived
 //	pending, past deliver_by, budget or window    end: likewise
 //	pending, destination retired                  skip
+//	pending, its last claim was abandoned         claim alone
 //	pending                                       claim, conditional on what was read
 //	dispatching, claim alive (5 s for clocks)     in flight
 //	dispatching, may be sent again                take over
@@ -54,6 +55,9 @@ func Examine(p Policy, row Row, now time.Time) Step {
 	}
 	if code := obstacle(p, row, now); code != "" {
 		return end(p, row, false, code, now)
+	}
+	if row.crashed() {
+		return Step{Kind: TakeOver}
 	}
 	return Step{Kind: ClaimFrom}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"iter"
 	"math"
 	"slices"
 	"time"
@@ -30,6 +31,19 @@ func inPart(destination string, shard, part, of int) bool {
 	return (int(crc32.ChecksumIEEE([]byte(destination))%uint32(of))+shard)%of == part
 }
 
+// shardsFrom yields the shards of a destination, each time beginning with the next one: a lane whose
+// backlog takes all of a run's time must not keep the lanes behind it from ever being walked.
+func shardsFrom(now time.Time, shards int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		first := int(now.Unix()/60) % shards
+		for i := range shards {
+			if !yield((first + i) % shards) {
+				return
+			}
+		}
+	}
+}
+
 // readClock reads now, or the real clock if that is nil, to the millisecond.
 func readClock(now func() time.Time) time.Time {
 	if now == nil {
@@ -46,10 +60,10 @@ func remaining(ctx context.Context) time.Duration {
 	return math.MaxInt64
 }
 
-// within makes a call that is given so much time. It returns when the call does, or shortly after its
+// within makes a call that is given until a deadline. It returns when the call does, or shortly after its
 // time if the call does not return: then the answer is silent. A panic is answered by panicked.
-func within[T any](ctx context.Context, timeout time.Duration, panicked, silent T, call func(context.Context) T) T {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+func within[T any](ctx context.Context, deadline time.Time, panicked, silent T, call func(context.Context) T) T {
+	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	answer := make(chan T, 1)
 	go func() {

@@ -30,7 +30,7 @@ func newLanes(r *run, destination Destination, share *share) *lanes {
 // sweep walks the destination's lanes, then waits for the rows that it put off, unless an abandoned
 // row waits for everything in flight to end.
 func (l *lanes) sweep() {
-	for shard := range l.Policy.Shards {
+	for shard := range shardsFrom(l.now(), l.Policy.Shards) {
 		if inPart(l.Name, shard, l.Part, l.Of) && !l.walk(Lane{Kind: DueLane, Destination: l.Name, Shard: shard}) {
 			return
 		}
@@ -100,7 +100,7 @@ func (l *lanes) start(id ID, from *Row) bool {
 	if !l.slots.acquire(l.claiming, l.share) {
 		return false
 	}
-	if !l.hasTime() {
+	if !l.hasTime() || from == nil && l.mustTakeOver() { // waiting for the slot took its time
 		l.slots.release(l.share)
 		return false
 	}
@@ -133,13 +133,16 @@ func (l *lanes) hasTime() bool {
 
 // putOff remembers a row that this run put off, if it falls due while the run still claims.
 func (l *lanes) putOff(row Row) {
-	if deadline, _ := l.claiming.Deadline(); row.LaneAt.Sub(l.now()) > time.Until(deadline) {
+	if row.LaneAt.Sub(l.now()) > time.Until(l.begun.Add(ClaimFor)) {
 		return
 	}
+	row = row.light()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.putOffs = append(l.putOffs, row)
-	slices.SortStableFunc(l.putOffs, func(a, b Row) int { return cmp.Or(a.LaneAt.Compare(b.LaneAt), cmp.Compare(a.PK(), b.PK())) })
+	at, _ := slices.BinarySearchFunc(l.putOffs, row, func(a, b Row) int {
+		return cmp.Or(a.LaneAt.Compare(b.LaneAt), cmp.Compare(a.PK(), b.PK()))
+	})
+	l.putOffs = slices.Insert(l.putOffs, at, row)
 }
 
 // awaitPutOff starts the rows that were put off, each at its time, until none is left, the run must not

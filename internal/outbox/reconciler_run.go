@@ -22,7 +22,7 @@ type reconciling struct {
 }
 
 func newReconciling(ctx context.Context, r *Reconciler) *reconciling {
-	return &reconciling{Reconciler: r, ctx: ctx, slots: newSlots(cmp.Or(r.Concurrency, DefaultTotalConcurrency), r.Destinations)}
+	return &reconciling{Reconciler: r, ctx: ctx, slots: newSlots(cmp.Or(r.Concurrency, DefaultTotalConcurrency), r.Destinations, func(d Destination) bool { return d.Lookup == nil })}
 }
 
 // all walks the lanes of all destinations at once: they do not wait for each other.
@@ -35,7 +35,7 @@ func (r *reconciling) all() (ReconcileReport, error) {
 		d.Policy = d.Policy.WithDefaults()
 		walks.Go(func() {
 			defer r.slots.keep(r.slots.of[i], 0)
-			for shard := range d.Policy.Shards {
+			for shard := range shardsFrom(readClock(r.Now), d.Policy.Shards) {
 				if inPart(d.Name, shard, r.Part, r.Of) {
 					r.walk(d, Lane{Kind: UnknownLane, Destination: d.Name, Shard: shard}, r.slots.of[i])
 				}
@@ -56,7 +56,7 @@ func (r *reconciling) all() (ReconcileReport, error) {
 // more.
 func (r *reconciling) walk(d Destination, lane Lane, share *share) {
 	w := laneWalk{reconciling: r, Destination: d, found: Walk{Lane: lane}, share: share}
-	listed := true
+	listed := false
 	for after := ""; r.hasTime(); {
 		page, next, err := r.Store.List(r.asking, lane, readClock(r.Now), after)
 		if err != nil {
@@ -66,6 +66,7 @@ func (r *reconciling) walk(d Destination, lane Lane, share *share) {
 			}
 			break
 		}
+		listed = true
 		for _, entry := range page {
 			w.visit(entry)
 		}
@@ -161,7 +162,7 @@ func (r *Reconciler) look(ctx context.Context, d Destination, row Row) Look {
 	switch step.Kind {
 	case Ask:
 		begun := time.Now()
-		look.Answer = within(ctx, LookupTimeout, Answer{Code: CodeLookupPanicked}, Answer{Code: CodeLookupNoAnswer},
+		look.Answer = within(ctx, time.Now().Add(LookupTimeout), Answer{Code: CodeLookupPanicked}, Answer{Code: CodeLookupNoAnswer},
 			func(ctx context.Context) Answer { return d.Lookup.Look(ctx, row) })
 		look.Latency = time.Since(begun)
 		step.Settlement = Resolve(d.Policy, row, look.Answer, readClock(r.Now))

@@ -146,6 +146,17 @@ type Resolution struct {
 // can tell, and it is a conflict.
 func (r Row) Repeats(stored Row) bool { return r.Origin != "" && r.Origin == stored.Origin }
 
+// crashed reports whether the row's last claim was abandoned: the row may be what killed the worker, so it
+// is next claimed alone (I8), though the remote may have said meanwhile that nothing arrived.
+func (r Row) crashed() bool { return r.Code == CodeClaimAbandoned }
+
+// light is the row without what only sending it needs: enough to examine and to claim it again, whose
+// answer brings the rest. A run may have to remember many.
+func (r Row) light() Row {
+	r.Payload, r.Headers = nil, nil
+	return r
+}
+
 // MayHaveArrived reports whether any earlier attempt may have reached the remote.
 func (r Row) MayHaveArrived() bool { return !r.MaybeSince.IsZero() }
 

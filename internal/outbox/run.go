@@ -38,7 +38,7 @@ type abandonedRow struct {
 func newRun(ctx context.Context, d *Dispatcher) *run {
 	r := &run{
 		Dispatcher: d, ctx: ctx, begun: time.Now(), found: make(chan struct{}),
-		slots: newSlots(cmp.Or(d.Concurrency, DefaultTotalConcurrency), d.Destinations),
+		slots: newSlots(cmp.Or(d.Concurrency, DefaultTotalConcurrency), d.Destinations, func(d Destination) bool { return d.Policy.Retired }),
 	}
 	for i, destination := range d.Destinations {
 		r.lanes = append(r.lanes, newLanes(r, destination, r.slots.of[i]))
@@ -64,11 +64,10 @@ func (r *run) eachDestination(step func(*lanes)) {
 }
 
 // takeOvers claims the abandoned rows one at a time, with nothing else in flight: if one of them kills
-// the process, it kills no other send (I8).
+// the process, it kills no other send (I8). They come after the drain, so it is the invocation's own end
+// that bounds them, not the time to claim in.
 func (r *run) takeOvers() {
-	claiming, cancel := context.WithDeadline(r.ctx, r.begun.Add(ClaimFor))
-	defer cancel()
-	r.claiming = claiming
+	r.claiming = r.ctx
 	for _, a := range r.abandoned {
 		if !a.hasTime() {
 			continue
@@ -87,6 +86,7 @@ func (r *run) abandon(row abandonedRow) {
 	if len(r.abandoned) == 0 {
 		close(r.found)
 	}
+	row.row = row.row.light()
 	r.abandoned = append(r.abandoned, row)
 }
 

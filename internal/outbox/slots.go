@@ -22,14 +22,18 @@ type share struct {
 	sure  int // how many it is sure of
 }
 
-// newSlots shares out total slots among destinations that may each hold up to its limit, and that all have
-// rows to walk.
-func newSlots(total int, destinations []Destination) *slots {
+// newSlots shares out total slots among destinations that may each hold up to its limit, and that have rows
+// to walk, except for those that are idle: they will not need any.
+func newSlots(total int, destinations []Destination, idle func(Destination) bool) *slots {
 	s := &slots{free: total, changed: make(chan struct{})}
 	equal := max(1, total/max(1, len(destinations)))
 	for _, d := range destinations {
 		limit := d.Policy.WithDefaults().Concurrency
-		s.of = append(s.of, &share{limit: limit, sure: min(equal, limit)})
+		sh := &share{limit: limit, sure: min(equal, limit)}
+		if idle(d) {
+			sh.sure = 0
+		}
+		s.of = append(s.of, sh)
 	}
 	return s
 }

@@ -51,6 +51,8 @@ func (w *write) claimBlind(c outbox.Claim) {
 	w.requireIs(schema.Status, text(schema.StatusPending))
 	w.require(w.name(schema.LaneAt) + " <= " + at)
 	w.requireAbsent(schema.MaybeSince)
+	code := w.name(schema.Code)
+	w.require("(attribute_not_exists(" + code + ") OR " + code + " <> " + w.value(text(outbox.CodeClaimAbandoned)) + ")")
 	w.require("(attribute_not_exists(" + deliverBy + ") OR " + deliverBy + " > " + at + ")")
 	w.require("(attribute_not_exists(" + attempts + ") OR " + attempts + " >= " + zero + " AND " + attempts + " < " + w.value(number(c.Attempts)) + ")")
 	w.sets = append(w.sets, attempts+" = if_not_exists("+attempts+", "+zero+") + "+one)

@@ -43,16 +43,16 @@ func Decode(item map[string]types.AttributeValue) outbox.Row {
 	row.CommandID, row.Trace = r.text(schema.CommandID), r.text(schema.Trace)
 	row.CreatedAt, row.CompletedAt, row.DeliverBy = r.millis(schema.CreatedAt), r.millis(schema.CompletedAt), r.millis(schema.DeliverBy)
 	row.ExpiresAt = r.expiry(row.Status)
-	row.Resolution = outbox.Resolution{
-		ResolvedBy: r.text(schema.ResolvedBy), ResolvedAt: r.millis(schema.ResolvedAt),
-		Reason: r.text(schema.Reason), Forced: r.flag(schema.Forced),
-	}
 	row.Resolution = r.resolution()
 	if r.item[schema.CreatedAt] == nil {
 		r.failf(schema.CreatedAt, "missing")
 	}
-	if size := itemSize(item); size > MaxItem {
-		r.failf("the item", "of %d bytes, want at most %d: it leaves no room for its outcome", size, MaxItem)
+	most := MaxItem
+	if row.Token != "" {
+		most += moved
+	}
+	if putSize(item) > most || row.Token == "" && itemSize(item) > maxItem-claimRoom {
+		r.failf("the item", "of %d bytes, want at most %d: it leaves no room for its outcome", itemSize(item), MaxItem)
 	}
 	row.Unreadable = r.err()
 	row.Seen = seen{item[schema.Status], item[schema.Token], item[schema.AttemptCount], item[schema.LookupCount]}
@@ -240,18 +240,6 @@ func (r *reader) text(name string) string {
 		r.failf(name, "of type %s, want S", kind(v))
 	}
 	return ""
-}
-
-// flag reads what is true or absent.
-func (r *reader) flag(name string) bool {
-	switch v := r.item[name].(type) {
-	case nil:
-	case *types.AttributeValueMemberBOOL:
-		return v.Value
-	default:
-		r.failf(name, "of type %s, want BOOL", kind(v))
-	}
-	return false
 }
 
 // whole reads a whole number within bounds; ok is false if there is none.

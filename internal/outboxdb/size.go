@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/landfall-dev/landfall/internal/schema"
 )
 
 // Sizes, in bytes. The first two are DynamoDB's.
@@ -15,6 +17,10 @@ const (
 	// settleRoom is kept free in an item for what settling and reconciling add to it: code, reference,
 	// times and counts, and what a person notes.
 	settleRoom = 2 << 10
+	// claimRoom is what a first claim may add to an item that lacks the place-holders.
+	claimRoom = 256
+	// moved is by how many bytes status, lane and lane_at may have grown since a row was put.
+	moved = 20
 	// MaxItem is the largest item that is sent. A row is refused, or ended unsent, if it is larger: its
 	// outcome might not fit any more.
 	MaxItem = maxItem - settleRoom
@@ -26,6 +32,22 @@ func itemSize(item map[string]types.AttributeValue) int {
 	n := 0
 	for name, value := range item {
 		n += len(name) + valueSize(value)
+	}
+	return n
+}
+
+// putSize is the size of what the writer of an item put: all but what claims and settlements write, for
+// which settleRoom is kept.
+func putSize(item map[string]types.AttributeValue) int {
+	n := itemSize(item)
+	for _, name := range []string{
+		schema.Token, schema.ClaimedBy, schema.ClaimedAt, schema.Until, schema.Window, schema.AttemptCount,
+		schema.LookupCount, schema.MaybeSince, schema.Code, schema.RemoteRef, schema.CompletedAt, schema.ExpiresAt,
+		schema.ResolvedBy, schema.ResolvedAt, schema.Reason, schema.Forced,
+	} {
+		if value, written := item[name]; written {
+			n -= len(name) + valueSize(value)
+		}
 	}
 	return n
 }

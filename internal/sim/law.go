@@ -37,9 +37,11 @@ type attempt struct {
 	// window is what its process was told of the remote's deduplication.
 	window    outbox.Window
 	takenOver bool
-	sends     int
-	sending   bool
-	answer    *outbox.Outcome
+	// alone: the claim before it was abandoned, so that it must not be sent beside another.
+	alone   bool
+	sends   int
+	sending bool
+	answer  *outbox.Outcome
 	// answered is when the process heard it, by its own clock.
 	answered time.Time
 	verdict  verdict

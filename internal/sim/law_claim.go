@@ -13,13 +13,16 @@ func (l *law) claiming(p *process, c outbox.Claim) {
 	deadline, _ := p.ctx.Deadline()
 	l.must(time.Until(deadline) >= policy.SendTimeout+outbox.ClaimMargin, "I3",
 		"%s is claimed with %v left, not enough to send and settle", c.ID, time.Until(deadline))
-	l.must(time.Since(p.begun) <= outbox.ClaimFor, "I3", "%s is claimed %v after the run began", c.ID, time.Since(p.begun))
+	if c.From == nil { // the others may be taken over, or were to be: that comes after the drain
+		l.must(time.Since(p.begun) <= outbox.ClaimFor, "I3", "%s is claimed %v after the run began", c.ID, time.Since(p.begun))
+	}
 }
 
 // claimed is called when a claim took effect.
 func (l *law) claimed(o *operation, before, after outbox.Row) {
 	c, h, p := o.claim, l.history(o.id()), o.by.policy(o.id().Destination)
 	l.asRead(o, c.From, before)
+	l.must(c.From != nil || before.Code != outbox.CodeClaimAbandoned, "I8", "%s was abandoned, and is claimed beside others", c.ID)
 	switch before.Status {
 	case outbox.Pending:
 		l.must(!before.LaneAt.After(c.At), "schedule", "%s was claimed %v before it was due", c.ID, before.LaneAt.Sub(c.At))
@@ -38,7 +41,7 @@ func (l *law) claimed(o *operation, before, after outbox.Row) {
 	l.must(after.Lane == before.Lane && after.LaneAt.Equal(before.LaneAt), "cost", "claiming %s moved it in its lane", c.ID)
 	a := &attempt{
 		token: c.Token, by: o.by, at: c.At, until: c.At.Add(p.SendTimeout + outbox.ClaimMargin),
-		window: p.Deduplicates, takenOver: before.Status == outbox.Dispatching,
+		window: p.Deduplicates, takenOver: before.Status == outbox.Dispatching, alone: before.Status == outbox.Dispatching || before.Code == outbox.CodeClaimAbandoned,
 	}
 	l.recorded(a, h, before, after)
 	l.must(h.find(c.Token) == nil, "I2", "%s was claimed twice under the same token", c.ID)

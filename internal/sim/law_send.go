@@ -37,7 +37,7 @@ func (l *law) sending(p *process, row outbox.Row) *attempt {
 
 // alone holds concurrency to its bounds, and what was taken over to be sent alone.
 func (l *law) alone(p *process, sent *attempt, row outbox.Row) {
-	all, here, takenOver := 0, 0, 0
+	all, here, alone := 0, 0, 0
 	for id, h := range l.histories {
 		for _, a := range h.attempts {
 			if a.by != p || !a.sending {
@@ -47,12 +47,12 @@ func (l *law) alone(p *process, sent *attempt, row outbox.Row) {
 			if id.Destination == row.Destination {
 				here++
 			}
-			if a.takenOver {
-				takenOver++
+			if a.alone {
+				alone++
 			}
 		}
 	}
-	l.must(takenOver == 0 || all == 1, "I8", "%s is sent beside another row, and one of them was abandoned before", row.ID)
+	l.must(alone == 0 || all == 1, "I8", "%s is sent beside another row, and one of them was abandoned before", row.ID)
 	l.must(here <= p.policy(row.Destination).Concurrency, "concurrency", "%d sends at once to %s", here, row.Destination)
 	l.must(all <= p.config.concurrency, "concurrency", "%d sends at once", all)
 }

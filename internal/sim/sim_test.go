@@ -64,7 +64,9 @@ func from(first, n uint64) (all []uint64) {
 // TestWorlds is the simulation: no world violates an invariant.
 func TestWorlds(t *testing.T) {
 	if *seeds > 0 {
-		playAll(t, sim.Options{SDK: *sdk, Trace: *verbose}, from(*seed, *seeds)...)
+		const readable = 10
+		trace := *verbose || testing.Verbose() && *seeds <= readable
+		playAll(t, sim.Options{SDK: *sdk, Trace: trace}, from(*seed, *seeds)...)
 		return
 	}
 	fresh := rand.Uint64N(1 << 40)

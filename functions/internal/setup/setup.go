@@ -22,9 +22,9 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// storeTimeout bounds one request to DynamoDB. A claim that is answered later than this is too late to
-// be sent anyway ([outbox.SkewMargin]).
-const storeTimeout = 5 * time.Second
+// storeTimeout bounds one request to DynamoDB, so that a repetition still fits into the 5 s within which a
+// claim must be answered to be sent ([outbox.SkewMargin]).
+const storeTimeout = 2 * time.Second
 
 // Function is what every function works with.
 type Function struct {
