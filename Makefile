@@ -27,7 +27,7 @@ build: go $(FUNCTIONS:%=dist/%/bootstrap) ## Build the functions for Lambda (dis
 	$(GO) build -trimpath -o build/landfall ./cmd/landfall
 
 dist/%/bootstrap: FORCE
-	CGO_ENABLED=0 GOOS=linux GOARCH=$(GOARCH_LAMBDA) $(GO) build -trimpath -ldflags='-s -w' -tags=lambda.norpc -o $@ ./functions/$*
+	CGO_ENABLED=0 GOOS=linux GOARCH=$(GOARCH_LAMBDA) $(GO) build -trimpath -buildvcs=false -ldflags='-s -w' -tags=lambda.norpc -o $@ ./functions/$*
 
 synth: build node_modules/.package-lock.json ## Make the CloudFormation template of landfall.yaml (needs Node.js)
 	npx cdk synth --quiet $(ARGS)

@@ -10,7 +10,7 @@ import (
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/landfall-dev/landfall/internal/config"
-	"github.com/landfall-dev/landfall/internal/observe"
+	"github.com/landfall-dev/landfall/internal/outbox"
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
@@ -34,7 +34,7 @@ type alarm struct {
 
 func (b *builder) alarms() {
 	for _, name := range b.config.Names() {
-		b.destinationAlarms(name, b.config.Destinations[name].Retired)
+		b.destinationAlarms(name, b.config.Destinations[name])
 	}
 	for _, f := range functions(b.config) {
 		b.functionAlarms(f)
@@ -46,22 +46,23 @@ func (b *builder) alarms() {
 }
 
 // destinationAlarms leaves out what cannot be of a retired destination: it claims nothing, so its rows do not
-// wait for anything.
-func (b *builder) destinationAlarms(name string, retired bool) {
-	if !retired {
+// wait for anything. A row that is being sent is due still, so that time is allowed for, too.
+func (b *builder) destinationAlarms(name string, d config.Destination) {
+	if !d.Retired {
+		age := b.Thresholds.DueAge + time.Duration(d.SendTimeout) + outbox.ClaimMargin
 		b.raise(alarm{
-			id: "DueAge-" + name, metric: destinationMetric(name, "DueAge", "Maximum", time.Minute),
-			above: b.Thresholds.DueAge.Seconds(), periods: 3, runbook: "due-age",
-			meaning: fmt.Sprintf("A row for %s has wanted attention for more than %v.", name, config.Duration(b.Thresholds.DueAge)),
+			id: "DueAge-" + name, metric: b.destinationMetric(name, "DueAge", "Maximum", time.Minute),
+			above: age.Seconds(), periods: 3, runbook: "due-age",
+			meaning: fmt.Sprintf("A row for %s has wanted attention for more than %v.", name, config.Duration(age)),
 		})
 	}
 	b.raise(alarm{
-		id: "UnknownAge-" + name, metric: destinationMetric(name, "UnknownAge", "Maximum", 5*time.Minute),
+		id: "UnknownAge-" + name, metric: b.destinationMetric(name, "UnknownAge", "Maximum", 5*time.Minute),
 		above: b.Thresholds.UnknownAge.Seconds(), periods: 1, runbook: "unknown-age",
 		meaning: fmt.Sprintf("What became of a row for %s has been unknown for more than %v.", name, config.Duration(b.Thresholds.UnknownAge)),
 	})
 	b.raise(alarm{
-		id: "FailedRows-" + name, metric: destinationMetric(name, "Failed", "Sum", 5*time.Minute),
+		id: "FailedRows-" + name, metric: b.destinationMetric(name, "Failed", "Sum", 5*time.Minute),
 		above: float64(b.Thresholds.Failed), periods: 1, runbook: "failed-rows",
 		meaning: fmt.Sprintf("Rows for %s failed: more than %d within five minutes.", name, b.Thresholds.Failed),
 	})
@@ -113,11 +114,11 @@ func (b *builder) raise(a alarm) {
 }
 
 // destinationMetric is one of those that package observe documents.
-func destinationMetric(destination, name, statistic string, per time.Duration) awscloudwatch.IMetric {
+func (b *builder) destinationMetric(destination, name, statistic string, per time.Duration) awscloudwatch.IMetric {
 	return awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
 		DimensionsMap: &map[string]*string{"Destination": jsii.String(destination)},
 		MetricName:    jsii.String(name),
-		Namespace:     jsii.String(observe.DefaultNamespace),
+		Namespace:     jsii.String(b.namespace()),
 		Period:        period(per),
 		Statistic:     jsii.String(statistic),
 	})

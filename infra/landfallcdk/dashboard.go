@@ -7,8 +7,6 @@ import (
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/jsii-runtime-go"
-
-	"github.com/landfall-dev/landfall/internal/observe"
 )
 
 // dashboard has a graph per question. Destinations are searched for, not listed, so that its size does not
@@ -17,25 +15,25 @@ func (b *builder) dashboard() {
 	b.Dashboard = awscloudwatch.NewDashboard(b.scope, jsii.String("Dashboard"), &awscloudwatch.DashboardProps{
 		Widgets: &[]*[]awscloudwatch.IWidget{
 			{
-				search("Landed", "Completed", "Sum"),
-				search("Put off", "Retried", "Sum"),
-				search("Failed", "Failed", "Sum"),
-				search("Outcome unknown", "Unknown", "Sum"),
+				b.search("Landed", "Completed", "Sum"),
+				b.search("Put off", "Retried", "Sum"),
+				b.search("Failed", "Failed", "Sum"),
+				b.search("Outcome unknown", "Unknown", "Sum"),
 			}, {
-				search("Oldest due row (s)", "DueAge", "Maximum"),
-				search("Due rows", "DueRows", "Maximum"),
-				search("Oldest unknown row (s)", "UnknownAge", "Maximum"),
-				search("Unknown rows", "UnknownRows", "Maximum"),
+				b.search("Oldest due row (s)", "DueAge", "Maximum"),
+				b.search("Due rows", "DueRows", "Maximum"),
+				b.search("Oldest unknown row (s)", "UnknownAge", "Maximum"),
+				b.search("Unknown rows", "UnknownRows", "Maximum"),
 			}, {
-				search("Latency of sends, median (ms)", "Latency", "p50"),
-				search("Latency of sends, p99 (ms)", "Latency", "p99"),
-				search("From put to first claim, p99 (ms)", "Wait", "p99"),
-				search("Sends", "Attempts", "Sum"),
+				b.search("Latency of sends, median (ms)", "Latency", "p50"),
+				b.search("Latency of sends, p99 (ms)", "Latency", "p99"),
+				b.search("From put to first claim, p99 (ms)", "Wait", "p99"),
+				b.search("Sends", "Attempts", "Sum"),
 			}, {
-				search("Taken over", "TakenOver", "Sum"),
-				search("Could not be settled", "Unsettled", "Sum"),
-				search("Lookups", "Lookups", "Sum"),
-				search("Reconciled", "Reconciled", "Sum"),
+				b.search("Taken over", "TakenOver", "Sum"),
+				b.search("Could not be settled", "Unsettled", "Sum"),
+				b.search("Lookups", "Lookups", "Sum"),
+				b.search("Reconciled", "Reconciled", "Sum"),
 			}, b.functionGraphs(),
 		},
 	})
@@ -61,8 +59,8 @@ func (b *builder) functionGraphs() *[]awscloudwatch.IWidget {
 }
 
 // search is a graph of one metric of all destinations.
-func search(title, name, statistic string) awscloudwatch.IWidget {
-	names := []string{observe.DefaultNamespace, "Destination"}
+func (b *builder) search(title, name, statistic string) awscloudwatch.IWidget {
+	names := []string{`"` + b.namespace() + `"`, "Destination"}
 	return graph(title, awscloudwatch.NewSearchExpression(&awscloudwatch.SearchExpressionProps{
 		Expression: jsii.String(fmt.Sprintf(`SEARCH('{%s} MetricName="%s"', '%s', 60)`, strings.Join(names, ","), name, statistic)),
 		Label:      jsii.String(""),

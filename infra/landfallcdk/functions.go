@@ -73,7 +73,8 @@ func (b *builder) function(f function) error {
 		Code:         code,
 		Description:  jsii.String(f.description),
 		Environment: &map[string]*string{
-			schema.OutboxTableEnv: b.Landfall.OutboxTable.TableName(),
+			schema.OutboxTableEnv:      b.Landfall.OutboxTable.TableName(),
+			schema.MetricsNamespaceEnv: jsii.String(b.namespace()),
 			// Leave a fifth to what Go's limit does not count, so that the collector works before Lambda kills.
 			"GOMEMLIMIT": jsii.String(fmt.Sprintf("%dMiB", b.MemoryMiB*4/5)),
 		},

@@ -22,6 +22,7 @@ import (
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/landfall-dev/landfall/internal/config"
+	"github.com/landfall-dev/landfall/internal/observe"
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
@@ -107,6 +108,9 @@ type builder struct {
 	stack  awscdk.Stack
 	config *config.Config
 }
+
+// namespace is that of the metrics: the stack's own.
+func (b *builder) namespace() string { return observe.DefaultNamespace + "/" + *b.stack.StackName() }
 
 // NewLandfall makes a Landfall in scope. There can be one per stack, because the command line finds it by the
 // stack's name. The error says what is wrong with the configuration, the props or the built functions.

@@ -19,6 +19,10 @@ const (
 	ControlTable    = "landfall-control"
 )
 
+// MetricsNamespaceEnv names the CloudWatch namespace of a function's metrics: one per stack, so that no stack sets
+// off another's alarms.
+const MetricsNamespaceEnv = "LANDFALL_METRICS_NAMESPACE"
+
 // ConfigEnv names the file that a function reads instead of ConfigFile, which lies beside its binary.
 const (
 	ConfigEnv  = "LANDFALL_CONFIG"

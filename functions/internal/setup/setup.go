@@ -70,6 +70,6 @@ func configPath() string {
 func (f *Function) Observer(requestID string) *observe.Observer {
 	return observe.New(observe.Config{
 		Destinations: f.Config.Names(), LogSuccesses: f.Config.LogSuccesses,
-		Logger: f.Logger, Metrics: os.Stdout, RequestID: requestID,
+		Logger: f.Logger, Metrics: os.Stdout, Namespace: os.Getenv(schema.MetricsNamespaceEnv), RequestID: requestID,
 	})
 }
