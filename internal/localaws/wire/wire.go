@@ -3,6 +3,7 @@
 package wire
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -175,6 +176,10 @@ func Decode(body []byte, v any) error {
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) || len(body) == 0 {
 		return Protocol("SerializationException", "the request is not valid JSON")
+	}
+	var corrupt base64.CorruptInputError
+	if errors.As(err, &corrupt) {
+		return Protocol("SerializationException", "a binary value is not valid Base64")
 	}
 	return err
 }
