@@ -158,7 +158,9 @@ var table = []mutant{
 	{name: "a panic means that nothing arrived", file: attemptGo,
 		from: `Unknown("", CodeSenderPanicked)`, to: `Retryable(CodeSenderPanicked, 0)`},
 	{name: "a lane is left out", file: lanesGo,
-		from: `for shard := range l.Policy.Shards {`, to: `for shard := range max(l.Policy.Shards-1, 1) {`},
+		from: `shardsFrom(l.now(), l.Policy.Shards)`, to: `shardsFrom(l.now(), max(l.Policy.Shards-1, 1))`},
+	{name: "what was abandoned before is claimed beside others", file: claimGo,
+		from: ` && !row.crashed()`, to: ``},
 
 	{name: "the remote is asked too early", file: answerGo,
 		from: `	case now.Before(p.askableFrom(row)):
