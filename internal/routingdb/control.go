@@ -135,7 +135,6 @@ func (c *Control) Renew(ctx context.Context, group, id string, until time.Time) 
 		return err
 	}
 	var w write
-	w.require("attribute_exists(" + w.name(schema.Target) + ")")
 	w.require(w.name(schema.LeaseUntil) + " <= " + w.value(millis(until)))
 	w.set(schema.LeaseUntil, millis(until))
 	w.set(schema.ExpiresAt, number(until.Add(leaseKept).Unix()))
@@ -145,7 +144,7 @@ func (c *Control) Renew(ctx context.Context, group, id string, until time.Time) 
 		return err
 	}
 	r := reader{item: stored}
-	if lease, ok := r.whole(schema.LeaseUntil, 0, maxMillis); ok && r.text(schema.Target) != "" && lease > until.UnixMilli() {
+	if lease, ok := r.whole(schema.LeaseUntil, 0, maxMillis); ok && lease > until.UnixMilli() {
 		return nil
 	}
 	return fmt.Errorf("renew %s in group %s: %w", id, group, ErrNoMember)

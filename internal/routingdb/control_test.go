@@ -2,14 +2,20 @@ package routingdb_test
 
 import (
 	"errors"
+	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
 	"github.com/landfall-dev/landfall/internal/localaws/faults"
 	"github.com/landfall-dev/landfall/internal/routing"
 	"github.com/landfall-dev/landfall/internal/routingdb"
+	"github.com/landfall-dev/landfall/internal/schema"
 )
 
 // TestNothingIsStoredThatNobodyCouldRead.
@@ -89,6 +95,7 @@ func TestARenewalBringsNobodyBack(t *testing.T) {
 		join(time.Time{})
 		refused("joined for good")
 		join(time.Now().Add(time.Minute))
+		b.expires("group#couriers", "member#east", time.Now().Add(24*time.Hour+time.Minute))
 		b.next(faults.Fault{LoseAnswer: true})
 		if err := renew(time.Hour); err != nil {
 			t.Errorf("renew, with the answer lost: %v", err)
@@ -96,6 +103,7 @@ func TestARenewalBringsNobodyBack(t *testing.T) {
 		if err := renew(time.Minute); err != nil { // it comes late, or by another way
 			t.Errorf("renew for less: %v", err)
 		}
+		b.expires("group#couriers", "member#east", time.Now().Add(25*time.Hour))
 		o, err := b.control.Read(t.Context(), "couriers")
 		if err != nil || len(o.Members) != 1 || time.Until(o.Members[0].LeaseUntil) < 59*time.Minute {
 			t.Errorf("%+v, %v; want a lease of an hour", o.Members, err)
@@ -107,12 +115,23 @@ func TestARenewalBringsNobodyBack(t *testing.T) {
 	})
 }
 
+// expires checks when the table's time to live deletes a control item.
+func (b *bench) expires(pk, sk string, want time.Time) {
+	b.Helper()
+	out, err := b.client.GetItem(b.Context(), &dynamodb.GetItemInput{
+		TableName: aws.String(schema.ControlTable), Key: item{"pk": s(pk), "sk": s(sk)},
+	})
+	if err != nil || !reflect.DeepEqual(out.Item[schema.ExpiresAt], n(strconv.FormatInt(want.Unix(), 10))) {
+		b.Errorf("%s expires at %v (%v), want %d", sk, out.Item[schema.ExpiresAt], err, want.Unix())
+	}
+}
+
 // TestWhoChangedSomethingIsNotForgotten, nor cut within a character.
 func TestWhoChangedSomethingIsNotForgotten(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
-		by := strings.Repeat("ä", 200)
+		by := "a" + strings.Repeat("ä", 200)
 		err := errors.Join(
 			b.control.SetRoute(t.Context(), "couriers", routingdb.Route{Kind: "cel", Argument: "consumers[0]"}, by),
 			b.control.Join(t.Context(), "couriers", routing.Consumer{ID: "east", Target: "sqs:east"}, "ada"),
@@ -126,7 +145,7 @@ func TestWhoChangedSomethingIsNotForgotten(t *testing.T) {
 			t.Fatalf("%+v, %v", o, err)
 		}
 		now := time.Now().Truncate(time.Millisecond)
-		if r := o.Route; r.Kind != "cel" || r.Argument != "consumers[0]" || r.By != by[:256] || !r.At.Equal(now) {
+		if r := o.Route; r.Kind != "cel" || r.Argument != "consumers[0]" || r.By != by[:255] || !r.At.Equal(now) {
 			t.Errorf("route: %+v", r)
 		}
 		if east, north := o.Members[0], o.Members[1]; east.By != "ada" || north.By != "bob" || !north.At.Equal(now) || north.Target != "" {

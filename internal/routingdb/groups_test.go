@@ -104,6 +104,21 @@ func TestDrainingConsumersAreNotPickedForMore(t *testing.T) {
 	w.drain("south", false) // nothing was said
 	w.drain("nobody", false)
 	w.expect("live again", w.live(), []string{"east", "north", "south"})
+	spec := w.groups.Specs["couriers"]
+	spec.Consumers[1].Draining = true
+	w.drain("south", true)
+	w.drain("south", false)
+	w.expect("as the configuration has it", w.live(), []string{"east", "north"})
+}
+
+// TestNothingThatWasNotSaidIsStored.
+func TestNothingThatWasNotSaidIsStored(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "north")
+	w.drain("north", false)
+	if o, err := w.control.Read(t.Context(), "couriers"); err != nil || len(o.Members) > 0 {
+		t.Errorf("%+v, %v; want nothing", o, err)
+	}
 }
 
 // TestARouteIsNotOverlookedNorGuessed: it replaces the configuration's function; one that cannot be made routes
@@ -323,25 +338,37 @@ func TestAQueueIsNotAskedByAllAtOnce(t *testing.T) {
 }
 
 // liar is a queue service that answers anything.
-type liar struct{ attributes map[string]string }
+type liar struct {
+	attributes map[string]string
+	asked      int
+}
 
-func (liar) GetQueueUrl(context.Context, *sqs.GetQueueUrlInput, ...func(*sqs.Options)) (*sqs.GetQueueUrlOutput, error) {
+func (*liar) GetQueueUrl(context.Context, *sqs.GetQueueUrlInput, ...func(*sqs.Options)) (*sqs.GetQueueUrlOutput, error) {
 	return &sqs.GetQueueUrlOutput{}, nil
 }
 
-func (l liar) GetQueueAttributes(context.Context, *sqs.GetQueueAttributesInput, ...func(*sqs.Options)) (*sqs.GetQueueAttributesOutput, error) {
+func (l *liar) GetQueueAttributes(context.Context, *sqs.GetQueueAttributesInput, ...func(*sqs.Options)) (*sqs.GetQueueAttributesOutput, error) {
+	l.asked++
 	return &sqs.GetQueueAttributesOutput{Attributes: l.attributes}, nil
 }
 
-// TestACountThatIsNoneIsNotTakenForOne.
+// TestACountThatIsNoneIsNotTakenForOne, nor the queue asked again at once.
 func TestACountThatIsNoneIsNotTakenForOne(t *testing.T) {
 	t.Parallel()
-	for _, count := range []string{"", "-1", "many", "1.5", "99999999999999999999"} {
-		queues := routingdb.NewQueues(liar{map[string]string{
-			"ApproximateNumberOfMessages": count, "ApproximateNumberOfMessagesNotVisible": "1",
-		}})
-		if load, err := queues.Load(t.Context(), "north"); err == nil || load != (routingdb.Load{}) {
-			t.Errorf("%q was read as %+v, %v", count, load, err)
+	synctest.Test(t, func(t *testing.T) {
+		for _, count := range []string{"", "-1", "many", "1.5", "99999999999999999999"} {
+			queue := &liar{attributes: map[string]string{
+				"ApproximateNumberOfMessages": count, "ApproximateNumberOfMessagesNotVisible": "1",
+			}}
+			queues := routingdb.NewQueues(queue)
+			for range 2 {
+				if load, err := queues.Load(t.Context(), "north"); err == nil || load != (routingdb.Load{}) {
+					t.Errorf("%q was read as %+v, %v", count, load, err)
+				}
+			}
+			if queue.asked != 1 {
+				t.Errorf("%q: asked %d times, want once", count, queue.asked)
+			}
 		}
-	}
+	})
 }

@@ -3,6 +3,7 @@ package routingdb_test
 import (
 	"errors"
 	"maps"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -183,6 +184,24 @@ func TestEveryWriteKeepsAReceiptForLongerThanItsMessage(t *testing.T) {
 	})
 }
 
+// TestARepeatedMarkChangesNothing, however late it comes.
+func TestARepeatedMarkChangesNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		m := assign(order, "token-1")
+		m.OnDelivery = true
+		receipt := b.made(m)
+		b.made(from(routing.MarkAgain, receipt, ""))
+		before := b.stored(order)
+		<-time.After(time.Hour)
+		b.made(from(routing.MarkAgain, receipt, ""))
+		if after := b.stored(order); !reflect.DeepEqual(before, after) {
+			t.Errorf("changed from %v to %v", before, after)
+		}
+	})
+}
+
 // TestAnAcceptanceFromAnyLanguageIsNotOverlooked: it is one update, as docs for consumers have it.
 func TestAnAcceptanceFromAnyLanguageIsNotOverlooked(t *testing.T) {
 	t.Parallel()
@@ -279,16 +298,20 @@ var brokenReceipts = []struct {
 // TestABrokenReceiptIsNeitherWorkedWithNorAcceptedAnyMore: it is dead, once and for all, whoever reads it first.
 func TestABrokenReceiptIsNeitherWorkedWithNorAcceptedAnyMore(t *testing.T) {
 	t.Parallel()
-	reads := map[string]func(b *bench) (routing.Receipt, error){
-		"get": func(b *bench) (routing.Receipt, error) { return b.Get(b.Context(), order) },
-		"assign": func(b *bench) (routing.Receipt, error) {
-			_, err := b.Write(b.Context(), assign(order, "token-2"))
+	refusal := func(m func() routing.Move) func(b *bench) (routing.Receipt, error) {
+		return func(b *bench) (routing.Receipt, error) {
+			_, err := b.Write(b.Context(), m())
 			var refused *routing.RefusedError
 			if !errors.As(err, &refused) {
 				return routing.Receipt{}, err
 			}
 			return refused.Receipt, nil
-		},
+		}
+	}
+	reads := map[string]func(b *bench) (routing.Receipt, error){
+		"get":    func(b *bench) (routing.Receipt, error) { return b.Get(b.Context(), order) },
+		"assign": refusal(func() routing.Move { return assign(order, "token-2") }),
+		"accept": refusal(func() routing.Move { return routing.AcceptMove(order, 2, "", time.Now()) }),
 	}
 	for _, c := range brokenReceipts {
 		for how, read := range reads {
@@ -308,8 +331,10 @@ func TestABrokenReceiptIsNeitherWorkedWithNorAcceptedAnyMore(t *testing.T) {
 						t.Error("it is not stored what was wrong")
 					}
 					var refused *routing.RefusedError
-					if _, err := b.Write(t.Context(), routing.AcceptMove(order, 2, "token-1", time.Now())); !errors.As(err, &refused) {
-						t.Errorf("accept: %v, want a refusal", err)
+					for _, token := range []string{"token-1", ""} {
+						if _, err := b.Write(t.Context(), routing.AcceptMove(order, 2, token, time.Now())); !errors.As(err, &refused) {
+							t.Errorf("accept with token %q: %v, want a refusal", token, err)
+						}
 					}
 					if again := b.got(order); again.State != routing.Dead || again.Reason != got.Reason {
 						t.Errorf("read again: %+v", again)
