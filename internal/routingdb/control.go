@@ -218,9 +218,8 @@ func checkMember(group string, m routing.Consumer, now time.Time) error {
 	if err := errors.Join(checkName("group", group), checkName("consumer", m.ID)); err != nil {
 		return err
 	}
-	kind, target, _ := strings.Cut(m.Target, ":")
 	switch {
-	case kind != schema.TargetSQS && kind != schema.TargetLambda || target == "" || strings.ContainsFunc(target, func(r rune) bool { return r <= ' ' || r > '~' }):
+	case !isTarget(m.Target):
 		return fmt.Errorf("consumer %s: target %.80q: want %s:<queue> or %s:<function>, by name or ARN", m.ID, m.Target, schema.TargetSQS, schema.TargetLambda)
 	case m.Weight < 0 || m.Weight > MaxWeight:
 		return fmt.Errorf("consumer %s: weight %d: want 1 to %d", m.ID, m.Weight, MaxWeight)
@@ -232,6 +231,13 @@ func checkMember(group string, m routing.Consumer, now time.Time) error {
 		return checkLease(m.ID, m.LeaseUntil, now)
 	}
 	return nil
+}
+
+// isTarget tells "sqs:" or "lambda:" and a name, in visible ASCII.
+func isTarget(s string) bool {
+	kind, name, _ := strings.Cut(s, ":")
+	return (kind == schema.TargetSQS || kind == schema.TargetLambda) && name != "" &&
+		!strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
 func checkLease(id string, until, now time.Time) error {

@@ -201,6 +201,7 @@ func TestBrokenControlItemsDoNotStopTheirNeighbours(t *testing.T) {
 		w.join(routing.Consumer{ID: "east", Target: "sqs:east"})
 		broken := []item{
 			{"sk": s("member#b-target"), "target": n("1")},
+			{"sk": s("member#b-target-2"), "target": s("east")},
 			{"sk": s("member#b-weight"), "target": s("sqs:east"), "weight": s("heavy")},
 			{"sk": s("member#b-weight-2"), "target": s("sqs:east"), "weight": n("-1")},
 			{"sk": s("member#b-limit"), "target": s("sqs:east"), "max_in_flight": n("0.5")},

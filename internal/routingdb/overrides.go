@@ -96,6 +96,9 @@ func (r *reader) member(id string) Member {
 	if limit, ok := r.whole(schema.MaxInFlight, 0, routing.Unlimited); ok {
 		m.MaxInFlight = limit
 	}
+	if m.Target != "" && !isTarget(m.Target) {
+		r.failf(schema.Target, "is not %s:<queue> or %s:<function>", schema.TargetSQS, schema.TargetLambda)
+	}
 	if !name.MatchString(id) {
 		r.failf(schema.SK, "names no consumer as they are called")
 	}
