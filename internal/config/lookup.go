@@ -166,6 +166,10 @@ func badTemplate(text string) string {
 	if err != nil || otherErr != nil || u.Scheme != v.Scheme || u.Host != v.Host {
 		return "a placeholder cannot choose the host: put it into the path or the query"
 	}
+	encoded, err := url.Parse(placeholder.ReplaceAllString(text, "%2F"))
+	if err != nil || strings.Count(encoded.EscapedPath()+encoded.RawQuery, "%2F") < len(placeholder.FindAllString(text, -1)) {
+		return "a character that a URL cannot hold: percent-encode it" // else the whole path would be encoded anew
+	}
 	if climbs.MatchString(u.EscapedPath()) {
 		return `"." and ".." cannot stand in the path: write the path that is meant`
 	}

@@ -120,6 +120,7 @@ var badValues = []struct {
 	{`{lookup: {http: https://x, rules: [{status: 404, then: not_found}]}, http: https://x, deduplicates: never}`, `it asks the same for every row`},
 	{`{lookup: {http: "https://x/{key}", rules: [{status: 404, then: not_found}]}, http: https://x, deduplicates: never}`, `no such placeholder: allowed are {idempotency_key} and {remote_ref}`},
 	{`{lookup: {http: "https://{remote_ref}/x", rules: [{status: 404, then: not_found}]}, http: https://x, deduplicates: never}`, `a placeholder cannot choose the host`},
+	{`{lookup: {http: "https://x/a^b/{remote_ref}", rules: [{status: 404, then: not_found}]}, http: https://x, deduplicates: never}`, `percent-encode it`},
 	{`{lookup: {http: "https://x/../{remote_ref}", rules: [{status: 404, then: not_found}]}, http: https://x, deduplicates: never}`, `cannot stand in the path`},
 	{`{lookup: {http: "https://x/a%2f%2e%2E/{remote_ref}", rules: [{status: 404, then: not_found}]}, http: https://x, deduplicates: never}`, `cannot stand in the path`},
 	{`{lookup: {http: "ftp://x/{remote_ref}", rules: [{status: 404, then: not_found}]}, http: https://x, deduplicates: never}`, `must begin with https:// or http://`},

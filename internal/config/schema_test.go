@@ -64,7 +64,7 @@ func TestNoGoodFileIsUnfitForTheSchema(t *testing.T) {
 var beyond = []string{
 	"1500ms", "99999d", "999999999999d", "106751d24h", "10m1s", "31d", "10ms", "8d", "2m", "1us",
 	"010", "1_0", "0x10", "4.0", "{0400",
-	"x:0/", "x:/", "x:65536", "[::1\"", "/../", "%2e",
+	"x:0/", "x:/", "x:65536", "[::1\"", "/../", "%2e", "a^b",
 	"Host", "content-length", "transfer-encoding", "Content-Type", "idempotency-key", "x-a",
 }
 

@@ -43,6 +43,10 @@ func ParseTemplate(text string) (Template, error) {
 	if other, err := url.Parse(braces.ReplaceAllString(text, "2")); err != nil || other.Host != filled.Host {
 		return "", errors.New("a placeholder must not choose the host: it belongs into the path or the query")
 	}
+	if encoded, err := url.Parse(braces.ReplaceAllString(text, "%2F")); err != nil ||
+		strings.Count(encoded.EscapedPath()+encoded.RawQuery, "%2F") < len(found) { // else the whole path is encoded anew
+		return "", errors.New("a character that is not allowed in a URL: percent-encode it")
+	}
 	if climbs(filled) {
 		return "", errors.New(`"." and ".." in the path: write the path that is meant`)
 	}
