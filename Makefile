@@ -70,7 +70,7 @@ ENDPOINT ?=
 conformance: go ## Hold any AWS endpoint on this machine to our tests: ENDPOINT=http://127.0.0.1:8000
 	@[ -n "$(ENDPOINT)" ] || { echo "usage: make conformance ENDPOINT=http://127.0.0.1:8000"; exit 2; }
 	LANDFALL_ENDPOINT=$(ENDPOINT) $(GO) test -count=1 ./internal/localaws/conformance
-	LANDFALL_ENDPOINT=$(ENDPOINT) $(GO) test -count=1 ./internal/outboxdb -run=TestConformance
+	LANDFALL_ENDPOINT=$(ENDPOINT) $(GO) test -count=1 ./internal/outboxdb ./internal/routingdb -run=TestConformance
 
 foreign: go ## Land rows put by Python (boto3) and by the AWS command line; needs both
 	$(GO) test -count=1 -tags foreign ./test/foreign
