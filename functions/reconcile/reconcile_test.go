@@ -1,24 +1,16 @@
 package main_test
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/landfall-dev/landfall"
-	"github.com/landfall-dev/landfall/internal/config"
-	"github.com/landfall-dev/landfall/internal/desk"
-	"github.com/landfall-dev/landfall/internal/devstack"
+	"github.com/landfall-dev/landfall/functions/internal/functiontest"
 	"github.com/landfall-dev/landfall/internal/outbox"
-	"github.com/landfall-dev/landfall/internal/outboxdb"
-	"github.com/landfall-dev/landfall/internal/schema"
 )
 
 // TestTheBuiltFunctionMistakesNeitherEventNorAnswer sends raw events to the function's own binary over the runtime
@@ -36,17 +28,12 @@ func TestTheBuiltFunctionMistakesNeitherEventNorAnswer(t *testing.T) {
 	defer remote.Close()
 	b := newBench(t, remote.URL)
 	for _, key := range []string{"landed", "declined", "secret-open", "unheard-of"} {
-		b.doubt("charge", key)
+		doubt(b, "charge", key)
 	}
-	b.doubt("mail", "secret-mail")
+	doubt(b, "mail", "secret-mail")
 
-	for _, event := range []string{`{}`, `{"Records": []}`, `{"part": 2, "of": 2}`, `[]`, `"hello"`, `null`} {
-		result := b.raw(event)
-		if result.FunctionError == "" || !strings.Contains(string(result.Payload), "neither a schedule's") {
-			t.Errorf("%s: %s %s, want a visible error", event, result.FunctionError, result.Payload)
-		}
-	}
-	if row := b.row("charge", "landed"); row.Status != outbox.OutcomeUnknown {
+	b.RefusesOtherEvents()
+	if row := b.Row("charge", "landed"); row.Status != outbox.OutcomeUnknown {
 		t.Errorf("an event of another shape made the row %s", row.Status)
 	}
 
@@ -55,7 +42,7 @@ func TestTheBuiltFunctionMistakesNeitherEventNorAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `{"completed":1,"failed":1,"resent":1,"unresolved":1,"without_lookup":1,"skipped":0}`
-	if got := b.invoke(string(sample)); got != want {
+	if got := b.Invoke(string(sample)); got != want {
 		t.Errorf("EventBridge's own event: %s, want %s", got, want)
 	}
 	for key, want := range map[string]outbox.Row{
@@ -64,7 +51,7 @@ func TestTheBuiltFunctionMistakesNeitherEventNorAnswer(t *testing.T) {
 		"unheard-of":  {Status: outbox.Pending, LookupCount: 1},
 		"secret-open": {Status: outbox.OutcomeUnknown, Code: "landfall.lookup.http.status_200", LookupCount: 1},
 	} {
-		row := b.row("charge", key)
+		row := b.Row("charge", key)
 		if row.Status != want.Status || row.RemoteRef != want.RemoteRef || row.LookupCount != want.LookupCount || want.Code != "" && row.Code != want.Code {
 			t.Errorf("%s is %s, %q, called %q, after %d lookups", key, row.Status, row.Code, row.RemoteRef, row.LookupCount)
 		}
@@ -72,14 +59,14 @@ func TestTheBuiltFunctionMistakesNeitherEventNorAnswer(t *testing.T) {
 			t.Errorf("%s: maybe_since = %v", key, row.MaybeSince)
 		}
 	}
-	if row := b.row("mail", "secret-mail"); row.Status != outbox.OutcomeUnknown || row.LookupCount != 0 {
+	if row := b.Row("mail", "secret-mail"); row.Status != outbox.OutcomeUnknown || row.LookupCount != 0 {
 		t.Errorf("the row that waits for a person is %s after %d lookups", row.Status, row.LookupCount)
 	}
-	if got := b.invoke(`{"part": 0, "of": 2}`) + b.invoke(`{"part": 1, "of": 2}`); strings.Count(got, `"without_lookup":1`) != 1 || strings.Contains(got, `"unresolved":1`) {
+	if got := b.Invoke(`{"part": 0, "of": 2}`) + b.Invoke(`{"part": 1, "of": 2}`); strings.Count(got, `"without_lookup":1`) != 1 || strings.Contains(got, `"unresolved":1`) {
 		t.Errorf("two parts: %s, want the waiting row in one of them, and nothing asked again so soon", got)
 	}
 
-	log := b.output.String()
+	log := b.Output.String()
 	for _, secret := range []string{"secret", "c2VjcmV0", remote.URL} {
 		if strings.Contains(log, secret) {
 			t.Errorf("%q is in the function's output:\n%s", secret, log)
@@ -90,17 +77,9 @@ func TestTheBuiltFunctionMistakesNeitherEventNorAnswer(t *testing.T) {
 	}
 }
 
-type bench struct {
-	*testing.T
-	*desk.Desk
-	output *output
-	box    *landfall.Outbox
-	store  *outboxdb.Store
-}
-
-func newBench(t *testing.T, remote string) *bench {
+func newBench(t *testing.T, remote string) *functiontest.Bench {
 	t.Helper()
-	cfg, err := config.ParseYAML("landfall.yaml", fmt.Appendf(nil, `
+	return functiontest.New(t, "reconcile", fmt.Sprintf(`
 destinations:
   charge:
     http: %[1]s/charges
@@ -117,89 +96,23 @@ destinations:
         - {status: 404, then: not_found}
   mail: {http: %[1]s/mails, deduplicates: never, allow_private: true}
 `, remote))
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := &bench{T: t, output: &output{}}
-	b.Desk, err = desk.Start(t.Context(), desk.Options{Source: ".", Config: cfg, Folder: t.TempDir(), Output: b.output})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		if err := b.Stop(ctx); err != nil {
-			t.Error(err)
-		}
-	})
-	client := b.DynamoDB("test")
-	b.store = outboxdb.New(client, schema.OutboxTable)
-	b.box = landfall.New(client, landfall.Config{Table: schema.OutboxTable, Destinations: map[string]landfall.Destination{"charge": {}, "mail": {}}})
-	return b
 }
 
 // doubt puts a row and makes an hour ago of the time at which the outcome of its only attempt was lost.
-func (b *bench) doubt(destination, key string) {
+func doubt(b *functiontest.Bench, destination, key string) {
 	b.Helper()
 	ctx, past := b.Context(), time.Now().Add(-time.Hour)
-	if err := b.box.Put(ctx, landfall.Row{Destination: destination, Key: key, Payload: []byte("secret payload")}); err != nil {
-		b.Fatal(err)
-	}
+	b.Put(destination, key, "secret payload")
 	id := outbox.ID{Destination: destination, Key: key}
-	row, err := b.store.Claim(ctx, outbox.Claim{ID: id, Token: "token-of-22-characters", At: time.Now(), Until: past, Attempts: 5})
+	row, err := b.Store.Claim(ctx, outbox.Claim{ID: id, Token: "token-of-22-characters", At: time.Now(), Until: past, Attempts: 5})
 	if err != nil {
 		b.Fatal(err)
 	}
 	row.Lane.Kind = outbox.UnknownLane
-	err = b.store.Settle(ctx, outbox.Settlement{
+	err = b.Store.Settle(ctx, outbox.Settlement{
 		ID: id, Token: row.Token, Status: outbox.OutcomeUnknown, Lane: row.Lane, LaneAt: past, MaybeSince: past, Code: "landfall.http.cut",
 	})
 	if err != nil {
 		b.Fatal(err)
 	}
-}
-
-func (b *bench) row(destination, key string) outbox.Row {
-	b.Helper()
-	row, err := b.store.Get(b.Context(), outbox.ID{Destination: destination, Key: key})
-	if err != nil {
-		b.Fatal(err)
-	}
-	return row
-}
-
-func (b *bench) raw(event string) devstack.Result {
-	b.Helper()
-	result, err := b.Stack.Invoke(b.Context(), "reconcile", []byte(event))
-	if err != nil {
-		b.Fatal(err)
-	}
-	return result
-}
-
-func (b *bench) invoke(event string) string {
-	b.Helper()
-	result := b.raw(event)
-	if result.FunctionError != "" || !json.Valid(result.Payload) {
-		b.Fatalf("%s: %s %s\n%s", event, result.FunctionError, result.Payload, b.output)
-	}
-	return string(result.Payload)
-}
-
-// output keeps what the function prints.
-type output struct {
-	mu  sync.Mutex
-	all strings.Builder
-}
-
-func (o *output) Write(line []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.all.Write(line)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.all.String()
 }
