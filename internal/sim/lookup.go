@@ -29,7 +29,7 @@ func (l *lookup) Look(ctx context.Context, row outbox.Row) outbox.Answer {
 
 func (l *lookup) answer(ctx context.Context, c *call, row outbox.Row) outbox.Answer {
 	undecided := l.destination.remote.undecided
-	if l.calm {
+	if l.calm.Load() {
 		undecided = 0
 	}
 	if c.chance(undecided / 4) {

@@ -115,7 +115,7 @@ func (p *process) call(kind string, subject any, slot int) *call {
 		process: p, odds: p.plan.odds, slot: p.number%(abroadSlots/perProcess)*perProcess + slot,
 		dice: roll(p.seed, p.kind, p.number, kind, subject, p.calls[key]),
 	}
-	if p.calm {
+	if p.calm.Load() {
 		c.odds = odds{longestPause: time.Minute, longestDelay: time.Second, longestAnswer: time.Second}
 	}
 	const hot = 500

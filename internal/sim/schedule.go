@@ -142,7 +142,7 @@ func (w *world) calmDown() {
 	}
 	pause(time.Second)
 	w.mu.Lock()
-	w.calm = true
+	w.calm.Store(true)
 	w.note(0, "from now on nothing goes wrong")
 	w.mu.Unlock()
 	const bound = 6 * time.Hour

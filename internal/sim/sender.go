@@ -33,7 +33,7 @@ func (s *sender) Send(ctx context.Context, row outbox.Row) outbox.Outcome {
 		return outbox.Unknown("", "sim.not_held")
 	}
 	x := &exchange{call: s.call("send", row.ID, s.rowSlot(row.ID)), ctx: ctx, row: row, odds: s.destination.remote, late: s.destination.late}
-	if s.calm {
+	if s.calm.Load() {
 		x.odds = remoteOdds{}
 	}
 	return x.outcome(a)

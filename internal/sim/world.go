@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/landfall-dev/landfall/internal/outbox"
@@ -24,7 +25,7 @@ type world struct {
 	table      table
 	remote     remote
 	law        law
-	calm       bool
+	calm       atomic.Bool // read without the mutex
 	processes  int
 	running    sync.WaitGroup
 	held       map[outbox.ID][]heldBack
