@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
@@ -98,15 +99,9 @@ func (c *constraints) add(value, parameter, rule string) {
 
 // enum demands one of a few values, or none.
 func (c *constraints) enum(parameter, value string, allowed ...string) {
-	if value == "" {
-		return
+	if value != "" && !slices.Contains(allowed, value) {
+		c.add("'"+value+"'", parameter, "Member must satisfy enum value set: ["+strings.Join(allowed, ", ")+"]")
 	}
-	for _, a := range allowed {
-		if value == a {
-			return
-		}
-	}
-	c.add("'"+value+"'", parameter, "Member must satisfy enum value set: ["+strings.Join(allowed, ", ")+"]")
 }
 
 // required demands that a parameter is there.

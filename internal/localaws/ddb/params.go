@@ -113,20 +113,21 @@ func (l *legacy) refuse(expressions []string) error {
 // MarshalJSON writes them.
 func (v values) MarshalJSON() ([]byte, error) { return attr.Map(v).MarshalJSON() }
 
-func parseCondition(kind string, src *string, scope *expr.Scope) (*expr.Condition, error) {
+// parsed is an expression of the request, nil if it has none.
+func parsed[T any](kind string, src *string, scope *expr.Scope, parse func(string, *expr.Scope) (*T, error)) (*T, error) {
 	if src == nil {
 		return nil, nil
 	}
-	c, err := expr.ParseCondition(*src, scope)
-	return c, invalid("Invalid "+kind+": ", err)
+	e, err := parse(*src, scope)
+	return e, invalid("Invalid "+kind+": ", err)
+}
+
+func parseCondition(kind string, src *string, scope *expr.Scope) (*expr.Condition, error) {
+	return parsed(kind, src, scope, expr.ParseCondition)
 }
 
 func parseProjection(src *string, scope *expr.Scope) (*expr.Projection, error) {
-	if src == nil {
-		return nil, nil
-	}
-	p, err := expr.ParseProjection(*src, scope)
-	return p, invalid("Invalid ProjectionExpression: ", err)
+	return parsed("ProjectionExpression", src, scope, expr.ParseProjection)
 }
 
 // keyNotFilter is an error if a filter uses the key of what is queried.

@@ -230,7 +230,7 @@ func (db *DB) read(now time.Time, f faults.Fault, p *page, query bool) wire.Outc
 // collect reads a page. fetched is what it costs to fetch from the table what a local index does not have.
 func (s source) collect(p *page, sp span) (answer pageAnswer, bytes int, fetched float64) {
 	items := []attr.Map{}
-	for e := range sp.entries(s.items) {
+	for e := range s.items.between(sp.low, sp.high, sp.down) {
 		bytes += e.item.Size()
 		answer.ScannedCount++
 		item := e.item

@@ -2,7 +2,6 @@ package ddb
 
 import (
 	"encoding/binary"
-	"iter"
 	"math"
 
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
@@ -26,24 +25,6 @@ func after(prefix string) string {
 		}
 	}
 	return ""
-}
-
-func (sp *span) entries(s *store) iter.Seq[entry] {
-	return func(yield func(entry) bool) {
-		if sp.down {
-			for e := range s.descend(sp.high) {
-				if e.key < sp.low || !yield(e) {
-					return
-				}
-			}
-			return
-		}
-		for e := range s.ascend(sp.low) {
-			if sp.high != "" && e.key >= sp.high || !yield(e) {
-				return
-			}
-		}
-	}
 }
 
 // span is what the parameters of a page select of its source.

@@ -44,17 +44,20 @@ func (s *store) set(key string, item attr.Map) {
 	}
 }
 
-// ascend goes through the entries with from <= key, ascending. The store must not change meanwhile.
-func (s *store) ascend(from string) iter.Seq[entry] {
-	at, _ := s.find(from)
-	return slices.Values(s.entries[at:])
-}
-
-// descend goes through the entries with key < to, descending. The store must not change meanwhile.
-func (s *store) descend(to string) iter.Seq[entry] {
-	at, _ := s.find(to)
+// between goes through the entries with low <= key < high (all from low on, if high is empty), or the same way back.
+// The store must not change meanwhile.
+func (s *store) between(low, high string, down bool) iter.Seq[entry] {
+	from, _ := s.find(low)
+	to := len(s.entries)
+	if high != "" {
+		to, _ = s.find(high)
+	}
+	list := s.entries[from:max(from, to)]
+	if !down {
+		return slices.Values(list)
+	}
 	return func(yield func(entry) bool) {
-		for _, e := range slices.Backward(s.entries[:at]) {
+		for _, e := range slices.Backward(list) {
 			if !yield(e) {
 				return
 			}

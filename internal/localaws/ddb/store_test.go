@@ -48,10 +48,10 @@ func compare(t *testing.T, s *store, model map[string]attr.Map, from string) {
 	slices.Sort(below)
 	slices.Reverse(below)
 	past := s.clone()
-	for e := range past.ascend(from) {
+	for e := range past.between(from, "", false) {
 		up = append(up, e.key)
 	}
-	for e := range s.descend(from) {
+	for e := range s.between("", from, true) {
 		down = append(down, e.key)
 	}
 	if !slices.Equal(up, above) || !slices.Equal(down, below) || len(s.entries) != len(model) {

@@ -63,7 +63,7 @@ func (db *DB) ReapExpired(now time.Time) int {
 			continue
 		}
 		var expired []change
-		for e := range t.items.ascend("") {
+		for _, e := range t.items.entries {
 			at, ok := e.item[t.ttl].(attr.Number)
 			if ok && at.Compare(limit) < 0 && at.Compare(oldest) > 0 && !t.held[e.key] {
 				expired = append(expired, change{table: t, position: e.key, old: e.item})

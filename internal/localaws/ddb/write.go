@@ -109,9 +109,9 @@ func (m *mutation) parse(in *writeInput) error {
 	if err != nil {
 		return err
 	}
-	if m.verb == update && in.UpdateExpression != nil {
-		if m.update, err = expr.ParseUpdate(*in.UpdateExpression, scope); err != nil {
-			return invalid("Invalid UpdateExpression: ", err)
+	if m.verb == update {
+		if m.update, err = parsed("UpdateExpression", in.UpdateExpression, scope, expr.ParseUpdate); err != nil {
+			return err
 		}
 	}
 	if m.condition, err = parseCondition("ConditionExpression", in.ConditionExpression, scope); err != nil {

@@ -5,26 +5,19 @@ import "strings"
 // AppendKey appends an encoding of a key value whose byte order is the order of the values of its type, and of which no
 // encoding is a prefix of another one, so that encodings can be joined into compound keys.
 func AppendKey(dst []byte, v Value) []byte {
-	switch v := v.(type) {
-	case String:
-		return append(escapeZeros(dst, string(v)), 0, 1)
-	case Binary:
-		return append(escapeZeros(dst, string(v)), 0, 1)
-	case Number:
-		return appendNumberKey(dst, v)
+	if n, ok := v.(Number); ok {
+		return appendNumberKey(dst, n)
+	}
+	if s, ok := text(v); ok {
+		return append(escapeZeros(dst, s), 0, 1)
 	}
 	return dst
 }
 
 // AppendKeyPrefix appends what the encodings of all strings (or binaries) that begin with v begin with.
 func AppendKeyPrefix(dst []byte, v Value) []byte {
-	switch v := v.(type) {
-	case String:
-		return escapeZeros(dst, string(v))
-	case Binary:
-		return escapeZeros(dst, string(v))
-	}
-	return dst
+	s, _ := text(v)
+	return escapeZeros(dst, s)
 }
 
 func escapeZeros(dst []byte, s string) []byte {

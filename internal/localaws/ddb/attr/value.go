@@ -92,21 +92,32 @@ func Equal(a, b Value) bool {
 
 // Compare orders two strings, two numbers or two binaries; ok is false for any other pair.
 func Compare(a, b Value) (order int, ok bool) {
-	switch a := a.(type) {
-	case String:
-		if b, ok := b.(String); ok {
-			return strings.Compare(string(a), string(b)), true
-		}
-	case Binary:
-		if b, ok := b.(Binary); ok {
-			return strings.Compare(string(a), string(b)), true
-		}
-	case Number:
-		if b, ok := b.(Number); ok {
-			return a.Compare(b), true
-		}
+	if s, t, ok := Texts(a, b); ok {
+		return strings.Compare(s, t), true
 	}
-	return 0, false
+	n, isNumber := a.(Number)
+	m, ok := b.(Number)
+	if !isNumber || !ok {
+		return 0, false
+	}
+	return n.Compare(m), true
+}
+
+// Texts are what two strings, or two binaries, consist of; ok is false for any other pair.
+func Texts(a, b Value) (s, t string, ok bool) {
+	s, first := text(a)
+	t, second := text(b)
+	return s, t, first && second && a.Type() == b.Type()
+}
+
+func text(v Value) (s string, ok bool) {
+	switch v := v.(type) {
+	case String:
+		return string(v), true
+	case Binary:
+		return string(v), true
+	}
+	return "", false
 }
 
 // NewSet makes a set of members, which are all of type of. ok is false if there are none or two are equal.

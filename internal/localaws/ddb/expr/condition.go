@@ -90,12 +90,11 @@ func (p *parser) comparison() (*node, error) {
 		}
 	case p.keyword("IN"):
 		n.op = "IN"
-		for more := p.symbol("("); err == nil; more = p.symbol(",") {
-			if !more {
-				err = p.expect(")")
-				break
-			}
-			err = p.operand(n)
+		if err = p.expect("("); err == nil {
+			err = p.list(func() error { return p.operand(n) })
+		}
+		if err == nil {
+			err = p.expect(")")
 		}
 	case t.kind == symbol && strings.IndexByte("=<>", t.text[0]) >= 0:
 		n.op = t.text
@@ -164,16 +163,13 @@ func (p *parser) function() (*node, error) {
 		return nil, misused(n)
 	}
 	p.operators++
-	p.at++ // to the parenthesis, which takes the place of the first comma
-	for p.at++; ; p.at++ {
+	p.at += 2 // past the parenthesis
+	if err := p.list(func() error {
 		kid, err := p.primary()
-		if err != nil {
-			return nil, err
-		}
 		n.kids = append(n.kids, kid)
-		if p.peek().text != "," {
-			break
-		}
+		return err
+	}); err != nil {
+		return nil, err
 	}
 	if err := p.expect(")"); err != nil {
 		return nil, err

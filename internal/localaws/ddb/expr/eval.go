@@ -68,15 +68,8 @@ func compare(op string, a, b attr.Value) bool {
 
 // onText applies a test to two strings or two binaries; it fails for anything else.
 func onText(v, w attr.Value, test func(s, t string) bool) bool {
-	switch v := v.(type) {
-	case attr.String:
-		w, ok := w.(attr.String)
-		return ok && test(string(v), string(w))
-	case attr.Binary:
-		w, ok := w.(attr.Binary)
-		return ok && test(string(v), string(w))
-	}
-	return false
+	s, t, ok := attr.Texts(v, w)
+	return ok && test(s, t)
 }
 
 func contains(v, w attr.Value) bool {

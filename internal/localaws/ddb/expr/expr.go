@@ -94,22 +94,24 @@ func (p Path) String() string {
 func (p Path) Lookup(item attr.Map) attr.Value {
 	var v attr.Value = item
 	for _, s := range p {
-		switch c := v.(type) {
-		case attr.Map:
-			if s.Name == "" {
-				return nil
-			}
-			v = c[s.Name]
-		case attr.List:
-			if s.Name != "" || s.Index >= len(c) {
-				return nil
-			}
-			v = c[s.Index]
-		default:
-			return nil
-		}
+		v = s.from(v)
 	}
 	return v
+}
+
+// from is the value that the step leads to from a container, nil if there is none.
+func (s Step) from(container attr.Value) attr.Value {
+	switch c := container.(type) {
+	case attr.Map:
+		if s.Name != "" {
+			return c[s.Name]
+		}
+	case attr.List:
+		if s.Name == "" && s.Index < len(c) {
+			return c[s.Index]
+		}
+	}
+	return nil
 }
 
 // disjoint is an error if one path leads through another one, or if two use the same attribute as list and as map.
@@ -239,6 +241,15 @@ func (p *parser) expect(s string) error {
 		return p.unexpected()
 	}
 	return nil
+}
+
+// list reads elements between commas.
+func (p *parser) list(element func() error) error {
+	err := element()
+	for err == nil && p.symbol(",") {
+		err = element()
+	}
+	return err
 }
 
 // path reads a document path. Bare names must not be reserved words; placeholders stand for any name.

@@ -25,23 +25,18 @@ func ParseProjection(src string, scope *Scope) (*Projection, error) {
 		return nil, err
 	}
 	var paths []Path
-	for {
+	err = p.list(func() error {
 		path, err := p.path()
-		if err != nil {
-			return nil, err
-		}
 		paths = append(paths, path)
-		if !p.symbol(",") {
-			break
-		}
-	}
-	if p.peek().kind != end {
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case p.peek().kind != end:
 		return nil, p.unexpected()
 	}
-	if err := disjoint(paths); err != nil {
-		return nil, err
-	}
-	return Project(paths), nil
+	return Project(paths), disjoint(paths)
 }
 
 // Project is the projection to paths, none of which leads through another one.
@@ -88,10 +83,8 @@ func (b *branch) pick(v attr.Value) attr.Value {
 	case attr.Map:
 		out := attr.Map{}
 		for s, next := range b.steps {
-			if inner := v[s.Name]; s.Name != "" && inner != nil {
-				if picked := next.pick(inner); picked != nil {
-					out[s.Name] = picked
-				}
+			if picked := next.pick(s.from(v)); picked != nil {
+				out[s.Name] = picked
 			}
 		}
 		if len(out) > 0 {
@@ -100,10 +93,8 @@ func (b *branch) pick(v attr.Value) attr.Value {
 	case attr.List:
 		out := attr.List{}
 		for _, s := range slices.SortedFunc(maps.Keys(b.steps), func(s, t Step) int { return s.Index - t.Index }) {
-			if s.Name == "" && s.Index < len(v) {
-				if picked := b.steps[s].pick(v[s.Index]); picked != nil {
-					out = append(out, picked)
-				}
+			if picked := b.steps[s].pick(s.from(v)); picked != nil {
+				out = append(out, picked)
 			}
 		}
 		if len(out) > 0 {

@@ -45,22 +45,16 @@ func ParseUpdate(src string, scope *Scope) (*Update, error) {
 			return nil, fmt.Errorf("The \"%s\" section can only be used once in an update expression;", verb)
 		}
 		seen[verb] = true
-		// The verb takes the place of the first comma.
-		for p.at++; ; p.at++ {
+		p.at++
+		if err := p.list(func() error {
 			a, err := p.action(verb)
-			if err != nil {
-				return nil, err
-			}
 			u.actions = append(u.actions, a)
-			if p.peek().text != "," {
-				break
-			}
+			return err
+		}); err != nil {
+			return nil, err
 		}
 	}
-	if err := cmp.Or(p.limit(), disjoint(u.Paths(true)), u.check()); err != nil {
-		return nil, err
-	}
-	return u, nil
+	return u, cmp.Or(p.limit(), disjoint(u.Paths(true)), u.check())
 }
 
 func (p *parser) action(verb string) (action, error) {
@@ -257,52 +251,45 @@ func comparePaths(a, b Path) int {
 // put is container with v at the path (removed, if v is nil); containers on the way are copied.
 func put(container attr.Value, path Path, v attr.Value) (attr.Value, error) {
 	step := path[0]
+	if len(path) > 1 {
+		var err error
+		if v, err = put(step.from(container), path[1:], v); err != nil {
+			return nil, err
+		}
+	}
 	switch c := container.(type) {
 	case attr.Map:
-		if step.Name == "" {
-			return nil, errBadPath
+		if step.Name != "" {
+			return putEntry(c, step.Name, v), nil
 		}
-		if len(path) > 1 {
-			inner, err := put(c[step.Name], path[1:], v)
-			if err != nil {
-				return nil, err
-			}
-			v = inner
-		}
-		c = maps.Clone(c)
-		if v == nil {
-			delete(c, step.Name)
-		} else {
-			c[step.Name] = v
-		}
-		return c, nil
 	case attr.List:
-		return putElement(c, path, v)
+		if step.Name == "" {
+			return putElement(c, step.Index, v), nil
+		}
 	}
 	return nil, errBadPath
 }
 
-func putElement(list attr.List, path Path, v attr.Value) (attr.Value, error) {
-	step := path[0]
-	switch {
-	case step.Name != "" || len(path) > 1 && step.Index >= len(list):
-		return nil, errBadPath
-	case len(path) > 1:
-		inner, err := put(list[step.Index], path[1:], v)
-		if err != nil {
-			return nil, err
-		}
-		v = inner
+func putEntry(entries attr.Map, name string, v attr.Value) attr.Map {
+	entries = maps.Clone(entries)
+	if v == nil {
+		delete(entries, name)
+	} else {
+		entries[name] = v
 	}
+	return entries
+}
+
+func putElement(list attr.List, at int, v attr.Value) attr.List {
 	list = slices.Clone(list)
 	switch {
-	case v == nil && step.Index < len(list):
-		return slices.Delete(list, step.Index, step.Index+1), nil
+	case v == nil && at < len(list):
+		return slices.Delete(list, at, at+1)
 	case v == nil:
-		return list, nil
-	case step.Index >= len(list):
-		return append(list, v), nil
+		return list
+	case at >= len(list):
+		return append(list, v)
 	}
-	list[step.Index] = v
-	return list, nil
+	list[at] = v
+	return list
 }
