@@ -137,7 +137,7 @@ func (db *DB) affordable(t *table, now time.Time, charges ...charge) error {
 	switch {
 	case !db.options.PartitionLimits || t.spent.spend(now, charges):
 		return nil
-	case t.onDemand():
+	case t.spec.onDemand():
 		return throttled()
 	}
 	return failure("ProvisionedThroughputExceededException", "The level of configured provisioned throughput for the table or for one or more of its indexes was exceeded. Consider increasing it")

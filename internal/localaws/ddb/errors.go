@@ -22,6 +22,14 @@ func validation(format string, args ...any) *wire.Error {
 	return &wire.Error{Namespace: "com.amazon.coral.validate", Type: "ValidationException", Message: fmt.Sprintf(format, args...)}
 }
 
+// forbid is a ValidationException if something is so. Rules in a row are a table: of cmp.Or, the first broken one counts.
+func forbid(so bool, format string, args ...any) error {
+	if !so {
+		return nil
+	}
+	return validation(format, args...)
+}
+
 // invalid makes a ValidationException of what the packages attr and expr complain of.
 func invalid(prefix string, err error) error {
 	if err == nil {

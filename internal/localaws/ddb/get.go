@@ -1,6 +1,7 @@
 package ddb
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
@@ -46,10 +47,8 @@ func (in *getInput) lookup() (lookup, error) {
 	if err != nil {
 		return l, err
 	}
-	if l.projection, err = parseProjection(in.ProjectionExpression, scope); err != nil {
-		return l, err
-	}
-	return l, invalid("", scope.Unused())
+	l.projection, err = parseProjection(in.ProjectionExpression, scope)
+	return l, cmp.Or(err, invalid("", scope.Unused()))
 }
 
 // found is the item and what reading it consumes.

@@ -1,7 +1,9 @@
 package ddb
 
 import (
+	"cmp"
 	"crypto/sha256"
+	"slices"
 
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
 )
@@ -30,6 +32,14 @@ func (k keySchema) attrs() []keyAttr {
 
 func (k keySchema) has(name string) bool {
 	return name == k.hash.name || name == k.sort.name
+}
+
+// within reports whether an item has all attributes of the key, of their types.
+func (k keySchema) within(item attr.Map) bool {
+	return !slices.ContainsFunc(k.attrs(), func(a keyAttr) bool {
+		v := item[a.name]
+		return v == nil || v.Type() != a.typ
+	})
 }
 
 // pick is the key of an item.
@@ -62,30 +72,24 @@ func (k keySchema) position(item attr.Map) []byte {
 
 // check is an error unless key has the attributes of the schema and no others, of the right types and sizes.
 func (k keySchema) check(key attr.Map) error {
-	if len(key) != len(k.attrs()) {
+	if len(key) != len(k.attrs()) || !k.within(key) {
 		return validation("The provided key element does not match the schema")
-	}
-	for _, a := range k.attrs() {
-		if v := key[a.name]; v == nil || v.Type() != a.typ {
-			return validation("The provided key element does not match the schema")
-		}
 	}
 	return k.checkSizes(key)
 }
 
+// emptyValue names the types of which a key has no empty value; all numbers have some digits.
+var emptyValue = map[attr.Type]string{attr.TypeS: "empty string value", attr.TypeB: "empty binary value"}
+
 func (k keySchema) checkSizes(item attr.Map) error {
 	for _, a := range k.attrs() {
-		v := item[a.name]
-		switch size := attr.Size(v); {
-		case v.Type() == attr.TypeN:
-		case size == 0 && v.Type() == attr.TypeB:
-			return validation("One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty binary value. Key: %s", a.name)
-		case size == 0:
-			return validation("One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: %s", a.name)
-		case a == k.hash && size > maxHashKey:
-			return validation("One or more parameter values were invalid: Size of hashkey has exceeded the maximum size limit of%d bytes", maxHashKey)
-		case a == k.sort && size > maxSortKey:
-			return validation("One or more parameter values were invalid: Aggregated size of all range keys has exceeded the size limit of %d bytes", maxSortKey)
+		size := attr.Size(item[a.name])
+		if err := cmp.Or(
+			forbid(size == 0, "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an %s. Key: %s", emptyValue[a.typ], a.name),
+			forbid(a == k.hash && size > maxHashKey, invalidParameters+"Size of hashkey has exceeded the maximum size limit of%d bytes", maxHashKey),
+			forbid(a == k.sort && size > maxSortKey, invalidParameters+"Aggregated size of all range keys has exceeded the size limit of %d bytes", maxSortKey),
+		); err != nil {
+			return err
 		}
 	}
 	return nil

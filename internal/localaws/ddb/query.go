@@ -1,6 +1,7 @@
 package ddb
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
@@ -73,10 +74,7 @@ func (in *pageInput) page(query bool) (*page, error) {
 	c.enum("select", in.Select, "SPECIFIC_ATTRIBUTES", "COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES")
 	c.number("totalSegments", in.TotalSegments, 1, 1000000)
 	c.number("segment", in.Segment, 0, 999999)
-	if err := c.err(); err != nil {
-		return nil, err
-	}
-	if err := in.checkShape(query); err != nil {
+	if err := cmp.Or(c.err(), in.checkShape(query)); err != nil {
 		return nil, err
 	}
 	return p, p.parse(query)
@@ -84,23 +82,15 @@ func (in *pageInput) page(query bool) (*page, error) {
 
 // checkShape finds parameters that contradict each other.
 func (in *pageInput) checkShape(query bool) error {
-	switch {
-	case in.Select == "SPECIFIC_ATTRIBUTES" && in.ProjectionExpression == nil:
-		return validation("Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES")
-	case in.ProjectionExpression != nil && in.Select != "" && in.Select != "SPECIFIC_ATTRIBUTES":
-		return validation("Cannot specify the ProjectionExpression when choosing to get %s", in.Select)
-	case in.Select == "ALL_PROJECTED_ATTRIBUTES" && in.IndexName == nil:
-		return validation("ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName")
-	case query:
-		return nil
-	case in.Segment != nil && in.TotalSegments == nil:
-		return validation("The TotalSegments parameter is required but was not present in the request when Segment parameter is present")
-	case in.Segment == nil && in.TotalSegments != nil:
-		return validation("The Segment parameter is required but was not present in the request when parameter TotalSegments is present")
-	case in.Segment != nil && *in.Segment >= *in.TotalSegments:
-		return validation("The Segment parameter is zero-based and must be less than parameter TotalSegments: Segment: %d is not less than TotalSegments: %d", *in.Segment, *in.TotalSegments)
-	}
-	return nil
+	segment, total := *cmp.Or(in.Segment, new(int)), *cmp.Or(in.TotalSegments, new(int))
+	return cmp.Or(
+		forbid(in.Select == "SPECIFIC_ATTRIBUTES" && in.ProjectionExpression == nil, "Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES"),
+		forbid(in.ProjectionExpression != nil && in.Select != "" && in.Select != "SPECIFIC_ATTRIBUTES", "Cannot specify the ProjectionExpression when choosing to get %s", in.Select),
+		forbid(in.Select == "ALL_PROJECTED_ATTRIBUTES" && in.IndexName == nil, "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"),
+		forbid(!query && in.Segment != nil && in.TotalSegments == nil, "The TotalSegments parameter is required but was not present in the request when Segment parameter is present"),
+		forbid(!query && in.Segment == nil && in.TotalSegments != nil, "The Segment parameter is required but was not present in the request when parameter TotalSegments is present"),
+		forbid(!query && in.Segment != nil && segment >= total, "The Segment parameter is zero-based and must be less than parameter TotalSegments: Segment: %d is not less than TotalSegments: %d", segment, total),
+	)
 }
 
 func (p *page) parse(query bool) (err error) {
@@ -120,10 +110,8 @@ func (p *page) parse(query bool) (err error) {
 		return validation("Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.")
 	}
 	// What it means needs the table; that it can be parsed does not.
-	if _, err := parseCondition("KeyConditionExpression", in.KeyConditionExpression, p.scope); err != nil {
-		return err
-	}
-	return invalid("", p.scope.Unused())
+	_, err = parseCondition("KeyConditionExpression", in.KeyConditionExpression, p.scope)
+	return cmp.Or(err, invalid("", p.scope.Unused()))
 }
 
 // source is what a page is read from: a table or an index.
@@ -150,19 +138,15 @@ func (db *DB) source(p *page, now time.Time, f faults.Fault) (source, error) {
 	if ix.local {
 		return s, nil
 	}
-	if p.in.ConsistentRead {
-		return s, validation("Consistent reads are not supported on global secondary indexes")
-	}
-	if p.in.Select == "ALL_ATTRIBUTES" && ix.keep != nil {
-		return s, validation("One or more parameter values were invalid: Select type ALL_ATTRIBUTES is not supported for global secondary index %s because its projection type is not ALL", ix.name)
-	}
-	if n := ix.lacks(p.projection); n != "" {
-		return s, validation("One or more parameter values were invalid: Global secondary index %s does not project [%s]", ix.name, n)
-	}
 	if f.StaleIndex > 0 {
 		s.items = ix.asOf(now.Add(-min(f.StaleIndex, faults.MaxStale)))
 	}
-	return s, nil
+	missing := ix.lacks(p.projection)
+	return s, cmp.Or(
+		forbid(p.in.ConsistentRead, "Consistent reads are not supported on global secondary indexes"),
+		forbid(p.in.Select == "ALL_ATTRIBUTES" && ix.keep != nil, invalidParameters+"Select type ALL_ATTRIBUTES is not supported for global secondary index %s because its projection type is not ALL", ix.name),
+		forbid(missing != "", invalidParameters+"Global secondary index %s does not project [%s]", ix.name, missing),
+	)
 }
 
 // position is where an item that the source has stands in it.
@@ -184,19 +168,10 @@ func (s source) lastKey(item attr.Map) attr.Map {
 
 // start is the position that an ExclusiveStartKey stands for.
 func (s source) start(key attr.Map) (string, error) {
-	want := map[string]keyAttr{}
-	for _, a := range append(s.table.key.attrs(), s.key.attrs()...) {
-		want[a.name] = a
+	if !s.table.key.within(key) || !s.key.within(key) {
+		return "", validation("The provided starting key is invalid: The provided key element does not match the schema")
 	}
-	for name, a := range want {
-		if v := key[name]; v == nil || v.Type() != a.typ {
-			return "", validation("The provided starting key is invalid: The provided key element does not match the schema")
-		}
-	}
-	if len(key) != len(want) {
-		return "", validation("The provided starting key is invalid")
-	}
-	return s.position(key), nil
+	return s.position(key), forbid(len(key) != len(s.lastKey(key)), "The provided starting key is invalid")
 }
 
 // read answers a Query or Scan.

@@ -1,7 +1,9 @@
 package ddb
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -24,10 +26,7 @@ func (spec *tableSpec) table() (*table, error) {
 	var c constraints
 	t := &table{name: c.newTableName(spec.TableName, 3), held: map[string]bool{}}
 	spec.constrain(&c)
-	if err := c.err(); err != nil {
-		return nil, err
-	}
-	if err := spec.checkBilling(); err != nil {
+	if err := cmp.Or(c.err(), spec.checkBilling()); err != nil {
 		return nil, err
 	}
 	types := spec.attributes()
@@ -39,14 +38,12 @@ func (spec *tableSpec) table() (*table, error) {
 	if err := spec.addIndexes(t, types, used); err != nil {
 		return nil, err
 	}
-	if len(used) != len(types) {
-		return nil, validation(invalidParameters + "Number of attributes in KeySchema does not exactly match number of attributes defined in AttributeDefinitions")
-	}
-	if s := spec.StreamSpecification; s != nil && s.StreamEnabled && s.StreamViewType == "" {
-		return nil, validation(invalidParameters + "StreamViewType is required when StreamEnabled is true")
-	}
 	t.spec = *spec
-	return t, nil
+	s := spec.StreamSpecification
+	return t, cmp.Or(
+		forbid(len(used) != len(types), invalidParameters+"Number of attributes in KeySchema does not exactly match number of attributes defined in AttributeDefinitions"),
+		forbid(s != nil && s.StreamEnabled && s.StreamViewType == "", invalidParameters+"StreamViewType is required when StreamEnabled is true"),
+	)
 }
 
 // constrain finds what no table can have.
@@ -85,28 +82,24 @@ func constrainKeys(c *constraints, at string, keys []keyElement) {
 }
 
 func (spec *tableSpec) checkBilling() error {
-	switch p := spec.ProvisionedThroughput; {
-	case spec.BillingMode == "PAY_PER_REQUEST" && p != nil:
-		return validation(invalidParameters + "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST")
-	case spec.BillingMode != "PAY_PER_REQUEST" && p == nil:
-		return validation(invalidParameters + "ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED")
-	case p != nil && (p.ReadCapacityUnits < 1 || p.WriteCapacityUnits < 1):
-		return validation(invalidParameters + "ReadCapacityUnits and WriteCapacityUnits must be at least 1")
-	}
-	return nil
+	p, onDemand := spec.ProvisionedThroughput, spec.onDemand()
+	return cmp.Or(
+		forbid(onDemand && p != nil, invalidParameters+"Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST"),
+		forbid(!onDemand && p == nil, invalidParameters+"ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED"),
+		forbid(p != nil && (p.ReadCapacityUnits < 1 || p.WriteCapacityUnits < 1), invalidParameters+"ReadCapacityUnits and WriteCapacityUnits must be at least 1"),
+	)
 }
 
 // schemaOf makes a key of its elements and marks their attributes as used.
 func schemaOf(elements []keyElement, types map[string]attr.Type, used map[string]bool) (keySchema, error) {
 	var k keySchema
-	if len(elements) == 0 || elements[0].KeyType != "HASH" {
-		return k, validation("Invalid KeySchema: The first KeySchemaElement is not a HASH key type")
-	}
-	if len(elements) == 2 && elements[1].KeyType != "RANGE" {
-		return k, validation("Invalid KeySchema: The second KeySchemaElement is not a RANGE key type")
-	}
-	if len(elements) == 2 && elements[0].AttributeName == elements[1].AttributeName {
-		return k, validation("Invalid KeySchema: Some index key attribute have no definition")
+	two := len(elements) == 2
+	if err := cmp.Or(
+		forbid(len(elements) == 0 || elements[0].KeyType != "HASH", "Invalid KeySchema: The first KeySchemaElement is not a HASH key type"),
+		forbid(two && elements[1].KeyType != "RANGE", "Invalid KeySchema: The second KeySchemaElement is not a RANGE key type"),
+		forbid(two && elements[0].AttributeName == elements[1].AttributeName, "Invalid KeySchema: Some index key attribute have no definition"),
+	); err != nil {
+		return k, err
 	}
 	for _, e := range elements {
 		typ, ok := types[e.AttributeName]
@@ -124,25 +117,21 @@ func schemaOf(elements []keyElement, types map[string]attr.Type, used map[string
 }
 
 func undefined(elements []keyElement, types map[string]attr.Type) error {
-	var keys, defined []string
+	var keys []string
 	for _, e := range elements {
 		keys = append(keys, e.AttributeName)
 	}
-	for name := range types {
-		defined = append(defined, name)
-	}
-	slices.Sort(defined)
+	defined := slices.Sorted(maps.Keys(types))
 	return validation(invalidParameters+"Some index key attributes are not defined in AttributeDefinitions. Keys: [%s], AttributeDefinitions: [%s]", strings.Join(keys, ", "), strings.Join(defined, ", "))
 }
 
 func (spec *tableSpec) addIndexes(t *table, types map[string]attr.Type, used map[string]bool) error {
-	switch {
-	case len(spec.LocalSecondaryIndexes) > maxLocalIndexes:
-		return validation(invalidParameters+"Number of LocalSecondaryIndexes exceeds per-table limit of %d", maxLocalIndexes)
-	case len(spec.GlobalSecondaryIndexes) > maxGlobalIndexes:
-		return validation(invalidParameters+"GlobalSecondaryIndex count exceeds the per-table limit of %d", maxGlobalIndexes)
-	case len(spec.LocalSecondaryIndexes) > 0 && t.key.sort.name == "":
-		return validation(invalidParameters + "Table KeySchema does not have a range key, which is required when specifying a LocalSecondaryIndex")
+	if err := cmp.Or(
+		forbid(len(spec.LocalSecondaryIndexes) > maxLocalIndexes, invalidParameters+"Number of LocalSecondaryIndexes exceeds per-table limit of %d", maxLocalIndexes),
+		forbid(len(spec.GlobalSecondaryIndexes) > maxGlobalIndexes, invalidParameters+"GlobalSecondaryIndex count exceeds the per-table limit of %d", maxGlobalIndexes),
+		forbid(len(spec.LocalSecondaryIndexes) > 0 && t.key.sort.name == "", invalidParameters+"Table KeySchema does not have a range key, which is required when specifying a LocalSecondaryIndex"),
+	); err != nil {
+		return err
 	}
 	for i, s := range append(slices.Clone(spec.LocalSecondaryIndexes), spec.GlobalSecondaryIndexes...) {
 		ix, err := newIndex(s, t.key, types, used)
@@ -150,17 +139,14 @@ func (spec *tableSpec) addIndexes(t *table, types map[string]attr.Type, used map
 			return err
 		}
 		ix.local = i < len(spec.LocalSecondaryIndexes)
-		switch {
-		case t.index(ix.name) != nil:
-			return validation(invalidParameters+"Duplicate index name: %s", ix.name)
-		case ix.local && ix.key.hash != t.key.hash:
-			return validation(invalidParameters+"Index KeySchema does not have the same leading hash key as table KeySchema for index: %s. index hash key: %s, table hash key: %s", ix.name, ix.key.hash.name, t.key.hash.name)
-		case ix.local && ix.key.sort.name == "":
-			return validation(invalidParameters+"Index KeySchema does not have a range key for index: %s", ix.name)
-		case !ix.local && spec.BillingMode == "PAY_PER_REQUEST" && s.ProvisionedThroughput != nil:
-			return validation(invalidParameters+"ProvisionedThroughput should not be specified for index: %s when BillingMode is PAY_PER_REQUEST", ix.name)
-		case !ix.local && spec.BillingMode != "PAY_PER_REQUEST" && s.ProvisionedThroughput == nil:
-			return validation(invalidParameters+"ProvisionedThroughput must be specified for index: %s", ix.name)
+		if err := cmp.Or(
+			forbid(t.index(ix.name) != nil, invalidParameters+"Duplicate index name: %s", ix.name),
+			forbid(ix.local && ix.key.hash != t.key.hash, invalidParameters+"Index KeySchema does not have the same leading hash key as table KeySchema for index: %s. index hash key: %s, table hash key: %s", ix.name, ix.key.hash.name, t.key.hash.name),
+			forbid(ix.local && ix.key.sort.name == "", invalidParameters+"Index KeySchema does not have a range key for index: %s", ix.name),
+			forbid(!ix.local && spec.onDemand() && s.ProvisionedThroughput != nil, invalidParameters+"ProvisionedThroughput should not be specified for index: %s when BillingMode is PAY_PER_REQUEST", ix.name),
+			forbid(!ix.local && !spec.onDemand() && s.ProvisionedThroughput == nil, invalidParameters+"ProvisionedThroughput must be specified for index: %s", ix.name),
+		); err != nil {
+			return err
 		}
 		t.indexes = append(t.indexes, ix)
 	}
@@ -174,22 +160,19 @@ func newIndex(s indexSpec, base keySchema, types map[string]attr.Type, used map[
 		return nil, err
 	}
 	ix := &index{name: s.IndexName, spec: s, key: key, base: base}
-	switch p := s.Projection; {
-	case p.ProjectionType == "":
-		return nil, validation(invalidParameters + "Unknown ProjectionType: null")
-	case p.ProjectionType == "INCLUDE" && len(p.NonKeyAttributes) == 0:
-		return nil, validation(invalidParameters + "ProjectionType is INCLUDE, but NonKeyAttributes is not specified")
-	case p.ProjectionType != "INCLUDE" && len(p.NonKeyAttributes) > 0:
-		return nil, validation(invalidParameters+"ProjectionType is %s, but NonKeyAttributes is specified", p.ProjectionType)
-	case p.ProjectionType == "ALL":
-		return ix, nil
+	kind, named := s.Projection.ProjectionType, s.Projection.NonKeyAttributes
+	if kind != "ALL" {
+		ix.keep = map[string]bool{}
+		for _, a := range append(base.attrs(), key.attrs()...) {
+			ix.keep[a.name] = true
+		}
+		for _, name := range named {
+			ix.keep[name] = true
+		}
 	}
-	ix.keep = map[string]bool{}
-	for _, a := range append(base.attrs(), key.attrs()...) {
-		ix.keep[a.name] = true
-	}
-	for _, name := range s.Projection.NonKeyAttributes {
-		ix.keep[name] = true
-	}
-	return ix, nil
+	return ix, cmp.Or(
+		forbid(kind == "", invalidParameters+"Unknown ProjectionType: null"),
+		forbid(kind == "INCLUDE" && len(named) == 0, invalidParameters+"ProjectionType is INCLUDE, but NonKeyAttributes is not specified"),
+		forbid(kind != "INCLUDE" && len(named) > 0, invalidParameters+"ProjectionType is %s, but NonKeyAttributes is specified", kind),
+	)
 }

@@ -1,6 +1,7 @@
 package ddb
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math"
 
@@ -77,10 +78,7 @@ func (s source) queried(p *page) (span, error) {
 	if err != nil {
 		return span{}, invalid("", err)
 	}
-	if err := checkOperands(s.key, k); err != nil {
-		return span{}, err
-	}
-	if err := keyNotFilter(p.filter, s.key); err != nil {
+	if err := cmp.Or(checkOperands(s.key, k), keyNotFilter(p.filter, s.key)); err != nil {
 		return span{}, err
 	}
 	hash := string(partition(k.Hash))

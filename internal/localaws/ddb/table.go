@@ -1,6 +1,7 @@
 package ddb
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
@@ -47,10 +48,8 @@ type indexChange struct {
 
 // entry is the item as the index has it, nil if it is not in it: an item without the index's key attributes.
 func (ix *index) entry(item attr.Map) attr.Map {
-	for _, a := range ix.key.attrs() {
-		if v := item[a.name]; v == nil || v.Type() != a.typ {
-			return nil
-		}
+	if !ix.key.within(item) {
+		return nil
 	}
 	if ix.keep == nil {
 		return item
@@ -92,20 +91,16 @@ func (ix *index) checkKeys(item attr.Map) error {
 		if v == nil {
 			continue
 		}
-		if v.Type() != a.typ {
-			return validation("One or more parameter values were invalid: Type mismatch for Index Key %s Expected: %s Actual: %s IndexName: %s", a.name, a.typ, v.Type(), ix.name)
-		}
 		limit, size := maxHashKey, attr.Size(v)
 		if a == ix.key.sort {
 			limit = maxSortKey
 		}
-		switch {
-		case size == 0 && a.typ == attr.TypeB:
-			return validation("One or more parameter values are not valid. A value specified for a secondary index key is not supported. The AttributeValue for a key attribute cannot contain an empty binary value. IndexName: %s, IndexKey: %s", ix.name, a.name)
-		case size == 0:
-			return validation("One or more parameter values are not valid. A value specified for a secondary index key is not supported. The AttributeValue for a key attribute cannot contain an empty string value. IndexName: %s, IndexKey: %s", ix.name, a.name)
-		case a.typ != attr.TypeN && size > limit:
-			return validation("One or more parameter values were invalid: Size of an index key has exceeded the maximum size limit of %d bytes. IndexName: %s, IndexKey: %s", limit, ix.name, a.name)
+		if err := cmp.Or(
+			forbid(v.Type() != a.typ, invalidParameters+"Type mismatch for Index Key %s Expected: %s Actual: %s IndexName: %s", a.name, a.typ, v.Type(), ix.name),
+			forbid(size == 0, "One or more parameter values are not valid. A value specified for a secondary index key is not supported. The AttributeValue for a key attribute cannot contain an %s. IndexName: %s, IndexKey: %s", emptyValue[a.typ], ix.name, a.name),
+			forbid(size > limit, invalidParameters+"Size of an index key has exceeded the maximum size limit of %d bytes. IndexName: %s, IndexKey: %s", limit, ix.name, a.name),
+		); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -67,7 +67,7 @@ func (t *table) describe(status string) fields {
 		"ProvisionedThroughput": t.spec.ProvisionedThroughput.describe(),
 		"TableSizeBytes":        t.bytes, "ItemCount": len(t.items.entries), "DeletionProtectionEnabled": t.spec.DeletionProtectionEnabled,
 	}
-	if t.onDemand() {
+	if t.spec.onDemand() {
 		d["BillingModeSummary"] = fields{"BillingMode": t.spec.BillingMode, "LastUpdateToPayPerRequestDateTime": seconds(t.created)}
 	}
 	if t.spec.TableClass != "" {
@@ -99,7 +99,7 @@ func (p *throughput) describe() fields {
 	return fields{"NumberOfDecreasesToday": 0, "ReadCapacityUnits": p.ReadCapacityUnits, "WriteCapacityUnits": p.WriteCapacityUnits}
 }
 
-func (t *table) onDemand() bool { return t.spec.BillingMode == "PAY_PER_REQUEST" }
+func (spec *tableSpec) onDemand() bool { return spec.BillingMode == "PAY_PER_REQUEST" }
 
 func (db *DB) createTable(spec *tableSpec) (operation, error) {
 	t, err := spec.table()

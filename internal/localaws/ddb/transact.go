@@ -1,10 +1,12 @@
 package ddb
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -207,21 +209,10 @@ func (db *DB) decideAll(now time.Time, tx *transaction) (changes []change, reaso
 			reasons[0] = because(err, nil, change{})
 		}
 	}
-	if bad {
-		return nil, reasons, tableOnly(costs)
+	if bad { // which consumes nothing of indexes: they were not written
+		return nil, reasons, slices.DeleteFunc(costs, func(c ledger.Cost) bool { return c.Index != "" })
 	}
 	return changes, nil, costs
-}
-
-// tableOnly is what a cancelled transaction consumes: its indexes were not written.
-func tableOnly(costs []ledger.Cost) []ledger.Cost {
-	var list []ledger.Cost
-	for _, c := range costs {
-		if c.Index == "" {
-			list = append(list, c)
-		}
-	}
-	return list
 }
 
 // reason is why a transaction was cancelled, or that it was not this item.
@@ -229,6 +220,13 @@ type reason struct {
 	Code    string
 	Message string   `json:",omitempty"`
 	Item    attr.Map `json:",omitempty"`
+}
+
+// reasonCodes are what errors are called as reasons; any other one is of validation.
+var reasonCodes = map[string]string{
+	"TransactionConflictException":           "TransactionConflict",
+	"ThrottlingException":                    "ThrottlingError",
+	"ProvisionedThroughputExceededException": "ProvisionedThroughputExceeded",
 }
 
 func because(err error, m *mutation, c change) reason {
@@ -242,28 +240,17 @@ func because(err error, m *mutation, c change) reason {
 		}
 		return r
 	}
-	r := reason{Code: "ValidationError", Message: err.Error()}
+	r := reason{Code: cmp.Or(reasonCodes[code(err)], "ValidationError"), Message: err.Error()}
 	var e *wire.Error
 	if errors.As(err, &e) {
 		r.Message = e.Message
-	}
-	switch code(err) {
-	case "TransactionConflictException":
-		r.Code = "TransactionConflict"
-	case "ThrottlingException":
-		r.Code = "ThrottlingError"
-	case "ProvisionedThroughputExceededException":
-		r.Code = "ProvisionedThroughputExceeded"
 	}
 	return r
 }
 
 // conflictAmong is how a transaction of n items says that another one is in its way.
 func conflictAmong(n int) error {
-	reasons := make([]reason, n)
-	for i := range reasons {
-		reasons[i].Code = "None"
-	}
+	reasons := slices.Repeat([]reason{because(nil, nil, change{})}, n)
 	reasons[0] = because(conflict(), nil, change{})
 	return cancelled(reasons)
 }

@@ -1,6 +1,7 @@
 package ddb
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"time"
@@ -84,20 +85,12 @@ func (in *writeInput) mutation(v verb) (*mutation, error) {
 	c.enum("returnItemCollectionMetrics", in.ReturnItemCollectionMetrics, "SIZE", "NONE")
 	c.enum("returnValues", in.ReturnValues, "ALL_NEW", "UPDATED_OLD", "ALL_OLD", "NONE", "UPDATED_NEW")
 	c.enum("returnValuesOnConditionCheckFailure", in.ReturnValuesOnConditionCheckFailure, "ALL_OLD", "NONE")
-	if err := c.err(); err != nil {
-		return nil, err
-	}
-	if v != update && in.ReturnValues != "" && in.ReturnValues != "NONE" && in.ReturnValues != "ALL_OLD" {
-		return nil, validation("Return values set to invalid value")
-	}
 	m.showOld = in.ReturnValuesOnConditionCheckFailure == "ALL_OLD"
-	if err := m.parse(in); err != nil {
+	forUpdates := in.ReturnValues != "" && in.ReturnValues != "NONE" && in.ReturnValues != "ALL_OLD"
+	if err := cmp.Or(c.err(), forbid(v != update && forUpdates, "Return values set to invalid value")); err != nil {
 		return nil, err
 	}
-	if v == put && in.Item.Size() > maxItem {
-		return nil, validation("Item size has exceeded the maximum allowed size")
-	}
-	return m, nil
+	return m, cmp.Or(m.parse(in), forbid(v == put && in.Item.Size() > maxItem, "Item size has exceeded the maximum allowed size"))
 }
 
 func (m *mutation) parse(in *writeInput) error {
@@ -114,10 +107,8 @@ func (m *mutation) parse(in *writeInput) error {
 			return err
 		}
 	}
-	if m.condition, err = parseCondition("ConditionExpression", in.ConditionExpression, scope); err != nil {
-		return err
-	}
-	return invalid("", scope.Unused())
+	m.condition, err = parseCondition("ConditionExpression", in.ConditionExpression, scope)
+	return cmp.Or(err, invalid("", scope.Unused()))
 }
 
 // locate is the table and the position of the item; the key is checked.
@@ -181,13 +172,10 @@ func (m *mutation) decide(c *change) error {
 }
 
 func checkUpdated(item attr.Map) error {
-	if item.Size() > maxItem {
-		return validation("Item size to update has exceeded the maximum allowed size")
-	}
-	if attr.Depth(item)-1 > attr.MaxDepth {
-		return validation("Nesting Levels have exceeded supported limits: Attributes can have at most %d levels", attr.MaxDepth)
-	}
-	return nil
+	return cmp.Or(
+		forbid(item.Size() > maxItem, "Item size to update has exceeded the maximum allowed size"),
+		forbid(attr.Depth(item)-1 > attr.MaxDepth, "Nesting Levels have exceeded supported limits: Attributes can have at most %d levels", attr.MaxDepth),
+	)
 }
 
 type writeAnswer struct {
