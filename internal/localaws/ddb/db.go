@@ -120,7 +120,7 @@ func (db *DB) table(name string) (*table, error) {
 	if t := db.tables[name]; t != nil {
 		return t, nil
 	}
-	return nil, noTable()
+	return nil, failure("ResourceNotFoundException", "Requested resource not found")
 }
 
 func (t *table) index(name string) *index {

@@ -47,8 +47,6 @@ func code(err error) string {
 	return ""
 }
 
-func noTable() error { return failure("ResourceNotFoundException", "Requested resource not found") }
-
 func conditionFailed(old attr.Map, show bool) *wire.Error {
 	e := failure("ConditionalCheckFailedException", "The conditional request failed")
 	if show && old != nil {

@@ -100,9 +100,9 @@ func (k keySchema) checkItem(item attr.Map) error {
 	for _, a := range k.attrs() {
 		switch v := item[a.name]; {
 		case v == nil:
-			return validation("One or more parameter values were invalid: Missing the key %s in the item", a.name)
+			return validation(invalidParameters+"Missing the key %s in the item", a.name)
 		case v.Type() != a.typ:
-			return validation("One or more parameter values were invalid: Type mismatch for key %s expected: %s actual: %s", a.name, a.typ, v.Type())
+			return validation(invalidParameters+"Type mismatch for key %s expected: %s actual: %s", a.name, a.typ, v.Type())
 		}
 	}
 	return k.checkSizes(item)

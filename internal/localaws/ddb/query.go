@@ -2,6 +2,7 @@ package ddb
 
 import (
 	"cmp"
+	"maps"
 	"time"
 
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
@@ -160,9 +161,7 @@ func (s source) position(item attr.Map) string {
 // lastKey is the LastEvaluatedKey that leads to behind an item.
 func (s source) lastKey(item attr.Map) attr.Map {
 	key := s.table.key.pick(item)
-	for name, v := range s.key.pick(item) {
-		key[name] = v
-	}
+	maps.Copy(key, s.key.pick(item))
 	return key
 }
 

@@ -114,7 +114,7 @@ func checkOperands(key keySchema, k expr.KeyCondition) error {
 			continue
 		}
 		if o.v.Type() != o.a.typ {
-			return validation("One or more parameter values were invalid: Condition parameter type does not match schema type")
+			return validation(invalidParameters + "Condition parameter type does not match schema type")
 		}
 		if o.a.typ != attr.TypeN && attr.Size(o.v) == 0 && k.Op != "begins_with" {
 			return validation("One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: %s", o.a.name)

@@ -127,7 +127,7 @@ func (db *DB) locate(m *mutation) (change, error) {
 	if m.update != nil {
 		for _, p := range m.update.Paths(true) {
 			if t.key.has(p[0].Name) {
-				return change{}, validation("One or more parameter values were invalid: Cannot update attribute %s. This attribute is part of the key", p[0].Name)
+				return change{}, validation(invalidParameters+"Cannot update attribute %s. This attribute is part of the key", p[0].Name)
 			}
 		}
 	}
