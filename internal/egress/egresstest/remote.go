@@ -33,7 +33,7 @@ type Remote struct {
 
 	mu    sync.Mutex
 	conns []*Conn
-	// last is where the connection comes from that Close makes, behind all others; reached says that it was accepted.
+	// last is where the connection comes from that reach makes, behind all others; reached says that it was accepted.
 	last    string
 	reached chan struct{}
 }
@@ -63,7 +63,7 @@ func serve(t testing.TB, config *tls.Config, script func(*Conn)) *Remote {
 	}
 	r := &Remote{
 		URL: "http://" + listener.Addr().String(), listener: listener.(*net.TCPListener), script: script,
-		closing: make(chan struct{}), reached: make(chan struct{}),
+		closing: make(chan struct{}),
 	}
 	r.ctx, r.giveUp = context.WithCancel(t.Context())
 	r.release = sync.OnceFunc(func() { close(r.closing) })
@@ -111,23 +111,40 @@ func (r *Remote) handle(raw *net.TCPConn, conn net.Conn) {
 
 // Close stops listening, after every connection that was made so far was served to its end.
 func (r *Remote) Close(t testing.TB) {
+	r.reach(t)
+	_ = r.listener.Close()
+	r.release()
+	r.loop.Wait()
+	r.handlers.Wait()
+}
+
+// Take waits until every connection that was made so far was served to its end, returns how many they and their
+// requests were, and forgets them. For fuzzing: a listener for every input would use up the machine's ports.
+func (r *Remote) Take(t testing.TB) (connections, requests int) {
+	r.reach(t)
+	r.handlers.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	connections, requests = r.Connections(), r.Requests()
+	r.conns = nil
+	return connections, requests
+}
+
+// reach returns when every connection that was made so far is being served.
+func (r *Remote) reach(t testing.TB) {
 	r.mu.Lock() // until it is known which is the last
 	last, err := net.Dial("tcp", r.listener.Addr().String())
 	if err != nil {
 		r.mu.Unlock()
 		t.Fatal(err)
 	}
-	r.last = last.LocalAddr().String()
+	r.last, r.reached = last.LocalAddr().String(), make(chan struct{})
 	r.mu.Unlock()
 	<-r.reached // connections are accepted in their order
 	for _, c := range r.conns {
 		_ = c.SetReadDeadline(time.Now().Add(10 * time.Second)) // should the client have left it open
 	}
 	_ = last.Close()
-	_ = r.listener.Close()
-	r.release()
-	r.loop.Wait()
-	r.handlers.Wait()
 }
 
 // TooMuch is more bytes than a client gets rid of at a remote that does not read.
