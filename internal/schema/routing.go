@@ -72,3 +72,16 @@ const (
 	TargetSQS    = "sqs"
 	TargetLambda = "lambda"
 )
+
+// QueuePrefixEnv names the variable with what the names of a deployment's queues begin with, so that several live in
+// one account; QueuePrefix is the default.
+const (
+	QueuePrefixEnv = "LANDFALL_QUEUE_PREFIX"
+	QueuePrefix    = "landfall"
+)
+
+// IngressQueue is the name of the queue that a group's messages come from.
+func IngressQueue(prefix, group string) string { return prefix + "-ingress-" + group }
+
+// DeadLetterQueue is the name of the queue for a group's messages that were given up.
+func DeadLetterQueue(prefix, group string) string { return prefix + "-dead-" + group }
