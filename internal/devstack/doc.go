@@ -5,7 +5,7 @@
 // one invocation at a time, is kept for the next one, and is killed when its time is over. What
 // Lambda does to a function that panics, exits, hangs or answers too much, this package does too,
 // with the same words. Schedules send what an EventBridge rule sends, by Lambda's rules for
-// asynchronous invocations.
+// asynchronous invocations. Event source mappings invoke functions with the messages of SQS queues.
 //
 // It is for desks, demonstrations and tests. It is no sandbox: memory is told to the function, not
 // enforced; the function sees the machine's files and network; an idle process is not frozen; a

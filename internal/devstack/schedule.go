@@ -53,8 +53,6 @@ func (s *Stack) Schedule(ctx context.Context, sched Schedule) error {
 	if err := s.checkSchedule(sched); err != nil {
 		return fmt.Errorf("schedule %s: %w", sched.Rule, err)
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	unhook := context.AfterFunc(s.ctx, cancel)
 	q := &eventQueue{
 		invoke: func(ctx context.Context, payload []byte) (Result, error) {
 			return s.Invoke(ctx, sched.Function, payload)
@@ -65,15 +63,11 @@ func (s *Stack) Schedule(ctx context.Context, sched Schedule) error {
 		retries: sched.Retries,
 		maxAge:  sched.MaxAge,
 	}
-	if !s.spawn(&s.background, func() {
-		defer unhook()
-		defer cancel()
+	if !s.launch(ctx, func(ctx context.Context) {
 		sched.run(ctx, func(payload []byte) {
 			s.spawn(&s.background, func() { q.deliver(s.ctx, payload) })
 		}, s.region)
 	}) {
-		unhook()
-		cancel()
 		return fmt.Errorf("schedule %s: %w", sched.Rule, ErrStopped)
 	}
 	return nil

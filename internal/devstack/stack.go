@@ -32,11 +32,11 @@ type Stack struct {
 	out    *lines
 	pools  map[string]*pool // fixed after Start
 
-	ctx    context.Context // done when the stack stops: ends schedules and waiting events
+	ctx    context.Context // done when the stack stops: ends schedules, waiting events, mappings
 	cancel context.CancelFunc
 
 	invocations sync.WaitGroup
-	background  sync.WaitGroup // schedules and their events
+	background  sync.WaitGroup // schedules and their events, event source mappings
 	processes   sync.WaitGroup
 
 	mu       sync.Mutex              // guards what follows, and what changes in the pools
@@ -74,7 +74,7 @@ func Start(c Config) (*Stack, error) {
 	return s, nil
 }
 
-// Stop ends schedules, refuses new invocations, lets those under way finish until ctx is done, then
+// Stop ends schedules and event source mappings, refuses new invocations, lets those under way finish until ctx is done, then
 // kills every process. When it returns, nothing is left. It may be called more than once.
 func (s *Stack) Stop(ctx context.Context) {
 	s.mu.Lock()
@@ -170,4 +170,22 @@ func (s *Stack) spawn(group *sync.WaitGroup, f func()) bool {
 	}
 	group.Go(f)
 	return true
+}
+
+// launch runs f in the background, until ctx ends or the stack stops; false once it is stopping.
+func (s *Stack) launch(ctx context.Context, f func(ctx context.Context)) bool {
+	ctx, cancel := context.WithCancel(ctx)
+	unhook := context.AfterFunc(s.ctx, cancel)
+	end := func() {
+		unhook()
+		cancel()
+	}
+	if s.spawn(&s.background, func() {
+		defer end()
+		f(ctx)
+	}) {
+		return true
+	}
+	end()
+	return false
 }

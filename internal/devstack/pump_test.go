@@ -1,0 +1,154 @@
+package devstack
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"github.com/landfall-dev/landfall/internal/localaws"
+	"github.com/landfall-dev/landfall/internal/localaws/faults"
+)
+
+// plant is an event source mapping whose function is a Go func, on a queue in a bubble. The queue's
+// visibility timeout is a minute.
+type plant struct {
+	t      *testing.T
+	client *sqs.Client
+	url    string
+	began  time.Time
+	log    journal
+
+	mu    sync.Mutex
+	calls []string // "1s a b": when the function was invoked, and with what
+}
+
+// answer is what an invocation comes to.
+type answer struct {
+	result Result
+	err    error
+}
+
+// newPlant makes the queue, FIFO if the attributes say so.
+func newPlant(t *testing.T, plan faults.Plan, attributes map[string]string) *plant {
+	t.Helper()
+	account := localaws.New(localaws.Options{Faults: plan})
+	p := &plant{t: t, client: sqs.NewFromConfig(account.Config("mapping")), began: time.Now()}
+	all := map[string]string{"VisibilityTimeout": "60"}
+	name := "jobs"
+	for k, v := range attributes {
+		all[k] = v
+	}
+	if all["FifoQueue"] == "true" {
+		name += ".fifo"
+	}
+	out, err := p.client.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: &name, Attributes: all})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.url = aws.ToString(out.QueueUrl)
+	return p
+}
+
+func (p *plant) send(bodies ...string) {
+	p.t.Helper()
+	for _, b := range bodies {
+		if _, err := p.client.SendMessage(p.t.Context(), &sqs.SendMessageInput{QueueUrl: &p.url, MessageBody: &b}); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
+// start runs the mapping until the test's end; end ends it sooner, and waits for it.
+func (p *plant) start(m QueueMapping, function func(ctx context.Context, e events.SQSEvent) answer) (end func()) {
+	p.t.Helper()
+	m.Client, m.Queue = p.client, p.url
+	m = m.withDefaults()
+	source, err := openQueue(p.t.Context(), m)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	source.say = func(format string, args ...any) { fmt.Fprintf(&p.log, format+"\n", args...) }
+	pump := pump{source: source, concurrency: m.MaximumConcurrency, report: m.ReportBatchItemFailures, say: source.say,
+		invoke: func(ctx context.Context, event []byte) (Result, error) {
+			var e events.SQSEvent
+			if err := json.Unmarshal(event, &e); err != nil {
+				p.t.Error(err)
+			}
+			p.note(e)
+			a := function(ctx, e)
+			return a.result, a.err
+		}}
+	ctx, cancel := context.WithCancel(p.t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		pump.run(ctx)
+	}()
+	end = func() {
+		cancel()
+		<-done
+	}
+	p.t.Cleanup(end)
+	return end
+}
+
+func (p *plant) note(e events.SQSEvent) {
+	bodies := []string{fmt.Sprint(time.Since(p.began).Round(time.Second))}
+	for _, r := range e.Records {
+		bodies = append(bodies, r.Body)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.calls = append(p.calls, strings.Join(bodies, " "))
+}
+
+// invoked fails the test unless the function was invoked at these times with these bodies.
+func (p *plant) invoked(want ...string) {
+	p.t.Helper()
+	synctest.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !slices.Equal(p.calls, want) {
+		p.t.Errorf("invoked %q, not %q; log: %q", p.calls, want, p.log.lines())
+	}
+}
+
+// left is how many messages the queue has, in flight or not.
+func (p *plant) left() string {
+	p.t.Helper()
+	synctest.Wait()
+	out, err := p.client.GetQueueAttributes(p.t.Context(), &sqs.GetQueueAttributesInput{QueueUrl: &p.url, AttributeNames: []types.QueueAttributeName{"All"}})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return out.Attributes["ApproximateNumberOfMessages"] + " " + out.Attributes["ApproximateNumberOfMessagesNotVisible"]
+}
+
+func handled(context.Context, events.SQSEvent) answer {
+	return answer{result: Result{Payload: []byte("null")}}
+}
+
+func TestHandledMessagesDoNotComeAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant(t, nil, nil)
+		p.start(QueueMapping{}, handled)
+		p.send("a")
+		time.Sleep(5 * time.Minute) // virtual
+		p.invoked("0s a")
+		if left := p.left(); left != "0 0" {
+			t.Errorf("%s messages are left", left)
+		}
+	})
+}

@@ -1,0 +1,86 @@
+package devstack
+
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+)
+
+// queueRecord is a message as a function gets it
+// (https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html). Lambda is seen to send null for what
+// is not there, and to leave it out; here it is null, which is harder to read.
+type queueRecord struct {
+	MessageID              string                    `json:"messageId"`
+	ReceiptHandle          string                    `json:"receiptHandle"`
+	Body                   string                    `json:"body"`
+	Attributes             map[string]string         `json:"attributes"`
+	MessageAttributes      map[string]queueAttribute `json:"messageAttributes"`
+	MD5OfMessageAttributes *string                   `json:"md5OfMessageAttributes"`
+	MD5OfBody              string                    `json:"md5OfBody"`
+	EventSource            string                    `json:"eventSource"`
+	EventSourceARN         string                    `json:"eventSourceARN"`
+	AWSRegion              string                    `json:"awsRegion"`
+}
+
+// queueAttribute is a message attribute. The lists are reserved, and always empty.
+type queueAttribute struct {
+	StringValue      *string  `json:"stringValue"`
+	BinaryValue      []byte   `json:"binaryValue"` // Base64
+	StringListValues []string `json:"stringListValues"`
+	BinaryListValues [][]byte `json:"binaryListValues"`
+	DataType         string   `json:"dataType"`
+}
+
+const eventStart, eventEnd = `{"Records":[`, `]}`
+
+// pack makes batches of messages, in their order: one, unless it would exceed MaxRequest bytes.
+func (q *queue) pack(messages []types.Message, until time.Time) []batch {
+	var batches []batch
+	for _, m := range messages {
+		text := q.record(m)
+		last := len(batches) - 1
+		if last < 0 || len(batches[last].event)+len(",")+len(text)+len(eventEnd) > MaxRequest {
+			batches = append(batches, batch{event: []byte(eventStart), until: until})
+			last++
+		} else {
+			batches[last].event = append(batches[last].event, ',')
+		}
+		b := &batches[last]
+		b.event = append(b.event, text...)
+		b.records = append(b.records, record{id: aws.ToString(m.MessageId), handle: aws.ToString(m.ReceiptHandle)})
+	}
+	for i := range batches {
+		batches[i].event = append(batches[i].event, eventEnd...)
+	}
+	return batches
+}
+
+// record is a message in JSON.
+func (q *queue) record(m types.Message) []byte {
+	r := queueRecord{
+		MessageID:              aws.ToString(m.MessageId),
+		ReceiptHandle:          aws.ToString(m.ReceiptHandle),
+		Body:                   aws.ToString(m.Body),
+		Attributes:             m.Attributes,
+		MessageAttributes:      make(map[string]queueAttribute, len(m.MessageAttributes)),
+		MD5OfMessageAttributes: m.MD5OfMessageAttributes,
+		MD5OfBody:              aws.ToString(m.MD5OfBody),
+		EventSource:            "aws:sqs",
+		EventSourceARN:         q.arn,
+		AWSRegion:              q.region,
+	}
+	for name, a := range m.MessageAttributes {
+		r.MessageAttributes[name] = queueAttribute{StringValue: a.StringValue, BinaryValue: a.BinaryValue,
+			StringListValues: []string{}, BinaryListValues: [][]byte{}, DataType: aws.ToString(a.DataType)}
+	}
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false) // it would make a text up to six times as long
+	if err := enc.Encode(r); err != nil {
+		panic(err) // strings and bytes always marshal
+	}
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n"))
+}
