@@ -1,0 +1,78 @@
+// Package awscall says what is known of a call of an AWS service that ended in an error: whether it demonstrably had
+// no effect, and by which word the trouble may appear in logs. Whoever needs to know lets the SDK send a request once
+// (aws.NopRetryer): of several, only the last one's error would be there.
+package awscall
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"regexp"
+
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+)
+
+// Refused reports whether a call demonstrably had no effect: no connection was made, or the service itself refused
+// it, by an answer of class 4xx or by throttling. Anything else may have taken effect: a timeout, a cut, an answer
+// of class 5xx or one that cannot be read.
+func Refused(err error) bool {
+	var answered *awshttp.ResponseError
+	var failure smithy.APIError
+	if errors.As(err, &answered) && errors.As(err, &failure) {
+		status := answered.HTTPStatusCode()
+		return status >= http.StatusBadRequest && status < http.StatusInternalServerError || Throttled(failure.ErrorCode())
+	}
+	return notConnected(err)
+}
+
+// Throttled reports whether a service's error code says that there were too many calls.
+func Throttled(code string) bool {
+	_, throttled := retry.DefaultThrottleErrorCodes[code]
+	return throttled
+}
+
+func notConnected(err error) bool {
+	var dial *net.OpError
+	return errors.As(err, &dial) && dial.Op == "dial"
+}
+
+// What Code says where the service itself has said nothing.
+const (
+	NotConnected = "NotConnected"
+	NoAnswer     = "NoAnswer" // in time
+	Cut          = "Cut"      // the connection ended before the answer was there
+	UnknownError = "UnknownError"
+)
+
+var word = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
+
+// Code is one word for the trouble, the service's own where it has given one. It is free of what was sent, which the
+// text of an error may quote.
+func Code(err error) string {
+	var failure smithy.APIError
+	var timeout net.Error
+	var sending *smithyhttp.RequestSendError
+	switch {
+	case errors.As(err, &failure):
+		return Word(failure.ErrorCode())
+	case notConnected(err):
+		return NotConnected
+	case errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.As(err, &timeout) && timeout.Timeout():
+		return NoAnswer
+	case errors.As(err, &sending):
+		return Cut
+	}
+	return UnknownError
+}
+
+// Word is an error code if it looks like one, else UnknownError.
+func Word(code string) string {
+	if !word.MatchString(code) {
+		return UnknownError
+	}
+	return code
+}
