@@ -6,30 +6,36 @@ import (
 	"time"
 )
 
-// land claims a row and delivers it. from is what is known of the row, nil for the blind claim.
+// land claims a row and delivers it, or follows what the refusal says. from is what is known of the row, nil
+// for the blind claim.
 func (l *lanes) land(id ID, from *Row, takeOver bool) {
+	refused := l.claim(Claim{ID: id, At: l.now(), Attempts: l.Policy.Attempts, From: from}, takeOver)
+	if refused != nil && (from == nil || !sameClaim(*from, refused.Row)) {
+		l.follow(refused.Row, Examine(l.Policy, refused.Row, l.now()), takeOver)
+	}
+}
+
+// claim makes a claim, to which it adds what is the same for all, and delivers the row if it is won. It returns
+// the refusal if there was one.
+func (l *lanes) claim(c Claim, takeOver bool) *RefusedError {
 	if !l.hasTime() { // the claim that was refused before this one may have taken long
-		return
+		return nil
 	}
 	token, err := l.token()
 	if err != nil {
 		l.fail(err)
-		return
+		return nil
 	}
-	now := l.now()
-	row, err := l.Store.Claim(l.ctx, Claim{
-		ID: id, Token: token, ClaimedBy: l.ClaimedBy, At: now, Until: l.Policy.until(now),
-		Window: l.Policy.Deduplicates, Attempts: l.Policy.Attempts, From: from,
-	})
+	c.Token, c.ClaimedBy, c.Until, c.Window = token, l.ClaimedBy, l.Policy.until(c.At), l.Policy.Deduplicates
+	row, err := l.Store.Claim(l.ctx, c)
 	var refused *RefusedError
 	switch {
 	case err == nil:
 		l.deliver(row, takeOver)
 	case !errors.As(err, &refused):
-		l.recoverClaim(id, token, takeOver, err)
-	case from == nil || !sameClaim(*from, refused.Row):
-		l.follow(refused.Row, Examine(l.Policy, refused.Row, l.now()), takeOver)
+		l.recoverClaim(c.ID, token, takeOver, err)
 	}
+	return refused
 }
 
 // recoverClaim follows a claim whose answer never came: if it took effect, this worker holds the row and
@@ -69,7 +75,7 @@ func (l *lanes) follow(row Row, step Step, alone bool) {
 func (l *lanes) deliver(row Row, takenOver bool) {
 	a := Attempt{ID: row.ID, Number: row.AttemptCount, TakenOver: takenOver, Trace: row.Trace}
 	if !row.CreatedAt.IsZero() {
-		a.Waited = row.ClaimedAt.Sub(row.CreatedAt)
+		a.Waited = max(0, row.ClaimedAt.Sub(row.CreatedAt)) // the writer's clock may be ahead
 	}
 	var s Settlement
 	checked := time.Now() // what delays this process after the checks counts as the send's time

@@ -14,6 +14,8 @@ type Claim struct {
 	// ClaimedBy says who claims, for people: the request id of the invocation.
 	ClaimedBy string
 	At        time.Time
+	// Due is by when the row must be due; zero: at At. The fast path claims within the head start that a row has.
+	Due time.Time
 	// Until is when the claim ends.
 	Until time.Time
 	// Window replaces the row's, unless an attempt may have arrived.
@@ -21,10 +23,10 @@ type Claim struct {
 	// Attempts is the budget: a row that was claimed as often refuses.
 	Attempts int
 	// From is nil for the blind claim of the common case, whose condition is on the row alone: pending,
-	// due at At, no attempt that may have arrived, deliver_by later than At, budget left, and not
+	// due, no attempt that may have arrived, deliver_by later than At, budget left, and not
 	// abandoned when it was last claimed.
 	// Otherwise From is the row that was read and examined, and the condition is that the row is
-	// still that one: same status, token and attempt count, and due at At if pending. From a
+	// still that one: same status, token and attempt count, and due if pending. From a
 	// dispatching row the claim is a take over.
 	From *Row
 }
@@ -74,8 +76,16 @@ func (c Claim) Apply(row Row) (Row, error) {
 	return row, nil
 }
 
+// DueBy is by when the row must be due.
+func (c Claim) DueBy() time.Time {
+	if c.Due.IsZero() {
+		return c.At
+	}
+	return c.Due
+}
+
 func (c Claim) admits(row Row) bool {
-	due := row.Status == Pending && !row.LaneAt.After(c.At)
+	due := row.Status == Pending && !row.LaneAt.After(c.DueBy())
 	if c.From == nil {
 		return due && !row.MayHaveArrived() && !row.expired(c.At) && row.AttemptCount < c.Attempts && !row.crashed()
 	}

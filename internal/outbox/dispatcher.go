@@ -142,7 +142,7 @@ func (d *Dispatcher) RunOnce(ctx context.Context) (Report, error) {
 	if err := checkPart(d.Part, d.Of); err != nil {
 		return Report{}, err
 	}
-	r := newRun(ctx, d)
+	r := newRun(ctx, d, ClaimFor, func(d Destination) bool { return d.Policy.Retired })
 	r.eachDestination((*lanes).sweep)
 	r.takeOvers()
 	r.eachDestination((*lanes).finish)

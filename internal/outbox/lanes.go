@@ -97,10 +97,22 @@ func (l *lanes) inspect(id ID) (held bool) {
 // start claims and delivers a row as soon as slots are free. It returns false, having done nothing,
 // when the run must not claim any more.
 func (l *lanes) start(id ID, from *Row) bool {
+	return l.begin(from == nil, func() {
+		if from == nil {
+			l.land(id, nil, false)
+		} else { // time has passed since it was read: deliver_by or the window may be over
+			l.follow(*from, Examine(l.Policy, *from, l.now()), false)
+		}
+	})
+}
+
+// begin does something about a row as soon as slots are free. It returns false, having done nothing, when the
+// run must not claim any more; what is new gives way to taking over.
+func (l *lanes) begin(isNew bool, do func()) bool {
 	if !l.slots.acquire(l.claiming, l.share) {
 		return false
 	}
-	if !l.hasTime() || from == nil && l.mustTakeOver() { // waiting for the slot took its time
+	if !l.hasTime() || isNew && l.mustTakeOver() { // waiting for the slot took its time
 		l.slots.release(l.share)
 		return false
 	}
@@ -109,11 +121,7 @@ func (l *lanes) start(id ID, from *Row) bool {
 	l.mu.Unlock()
 	l.inFlight.Go(func() {
 		defer l.slots.release(l.share)
-		if from == nil {
-			l.land(id, nil, false)
-		} else { // time has passed since it was read: deliver_by or the window may be over
-			l.follow(*from, Examine(l.Policy, *from, l.now()), false)
-		}
+		do()
 		l.mu.Lock()
 		l.busy--
 		l.mu.Unlock()

@@ -45,6 +45,9 @@ type Policy struct {
 	Concurrency int
 	// Deduplicates has no default in configurations; here its zero value is Never, which is safe.
 	Deduplicates Window
+	// HeadStart is by how much LaneAt of a row lies behind its time when it is put: for so long the sweep leaves
+	// it to the fast path. 0: not at all.
+	HeadStart time.Duration
 	// LateArrival: a request that has not taken effect this long after its claim's until never
 	// will. Defaults to 10 minutes.
 	LateArrival time.Duration

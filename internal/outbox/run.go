@@ -17,6 +17,7 @@ type run struct {
 	ctx context.Context
 	// claiming ends when the run stops claiming; what is in flight then is still settled.
 	claiming context.Context
+	claimFor time.Duration
 	begun    time.Time
 	slots    *slots
 	lanes    []*lanes
@@ -35,10 +36,11 @@ type abandonedRow struct {
 	row Row
 }
 
-func newRun(ctx context.Context, d *Dispatcher) *run {
+// newRun shares the slots out among the destinations that are not idle.
+func newRun(ctx context.Context, d *Dispatcher, claimFor time.Duration, idle func(Destination) bool) *run {
 	r := &run{
-		Dispatcher: d, ctx: ctx, begun: time.Now(), found: make(chan struct{}),
-		slots: newSlots(cmp.Or(d.Concurrency, DefaultTotalConcurrency), d.Destinations, func(d Destination) bool { return d.Policy.Retired }),
+		Dispatcher: d, ctx: ctx, claimFor: claimFor, begun: time.Now(), found: make(chan struct{}),
+		slots: newSlots(cmp.Or(d.Concurrency, DefaultTotalConcurrency), d.Destinations, idle),
 	}
 	for i, destination := range d.Destinations {
 		r.lanes = append(r.lanes, newLanes(r, destination, r.slots.of[i]))
@@ -49,7 +51,7 @@ func newRun(ctx context.Context, d *Dispatcher) *run {
 // eachDestination runs step for all destinations at once and waits for what they have in flight:
 // destinations do not wait for each other.
 func (r *run) eachDestination(step func(*lanes)) {
-	claiming, cancel := context.WithDeadline(r.ctx, r.begun.Add(ClaimFor))
+	claiming, cancel := context.WithDeadline(r.ctx, r.begun.Add(r.claimFor))
 	defer cancel()
 	r.claiming = claiming
 	var all sync.WaitGroup

@@ -49,7 +49,7 @@ func (w *write) claimBlind(c outbox.Claim) {
 	at, zero, one := w.value(millis(c.At)), w.value(number(0)), w.value(number(1))
 	attempts, deliverBy := w.name(schema.AttemptCount), w.name(schema.DeliverBy)
 	w.requireIs(schema.Status, text(schema.StatusPending))
-	w.require(w.name(schema.LaneAt) + " <= " + at)
+	w.require(w.name(schema.LaneAt) + " <= " + w.value(millis(c.DueBy())))
 	w.requireAbsent(schema.MaybeSince)
 	code := w.name(schema.Code)
 	w.require("(attribute_not_exists(" + code + ") OR " + code + " <> " + w.value(text(outbox.CodeClaimAbandoned)) + ")")
@@ -64,7 +64,7 @@ func (w *write) claimBlind(c outbox.Claim) {
 func (w *write) claimFrom(c outbox.Claim, next outbox.Row) {
 	w.requireUnchanged(*c.From)
 	if c.From.Status == outbox.Pending {
-		w.require(w.name(schema.LaneAt) + " <= " + w.value(millis(c.At)))
+		w.require(w.name(schema.LaneAt) + " <= " + w.value(millis(c.DueBy())))
 	}
 	w.set(schema.AttemptCount, number(next.AttemptCount))
 	w.set(schema.Until, millis(next.Until))

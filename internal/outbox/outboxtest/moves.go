@@ -64,6 +64,10 @@ var moves = []struct {
 		claim: func(b *bench, row outbox.Row) outbox.Claim { return b.claim(nil) }},
 	{name: "claim blind before it is due", results: ". . . . . . . . . .",
 		claim: func(b *bench, row outbox.Row) outbox.Claim { return early(b.claim(nil)) }},
+	{name: "claim blind ahead of time", results: ". d d . . . . . . .",
+		claim: func(b *bench, row outbox.Row) outbox.Claim { return ahead(b.claim(nil), 5) }},
+	{name: "claim blind ahead of time, the first time only", results: ". d . . . . . . . .",
+		claim: func(b *bench, row outbox.Row) outbox.Claim { return ahead(b.claim(nil), 1) }},
 	{name: "claim blind past deliver_by", results: ". . . . . . . . . .",
 		claim: func(b *bench, row outbox.Row) outbox.Claim { return past(b.claim(nil)) }},
 	{name: "claim blind without budget", results: ". . . . . . . . . .",
@@ -112,6 +116,12 @@ func operator(status outbox.Status, forced bool) func(*bench, outbox.Row) outbox
 }
 
 func early(c outbox.Claim) outbox.Claim { c.At = c.At.Add(-time.Millisecond); return c }
+
+// ahead claims before the row is due, as the fast path does.
+func ahead(c outbox.Claim, attempts int) outbox.Claim {
+	c.At, c.Due, c.Attempts = c.At.Add(-5*time.Second), c.At, attempts
+	return c
+}
 
 func past(c outbox.Claim) outbox.Claim { c.At = c.At.Add(48 * time.Hour); return c }
 

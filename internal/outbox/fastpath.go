@@ -1,0 +1,61 @@
+package outbox
+
+import (
+	"context"
+	"time"
+)
+
+// DeliverFor is for how long the fast path claims. What it did not come to stays in its lane.
+const DeliverFor = 10 * time.Second
+
+// Fresh is a row whose insertion was reported, with what was reported of its times. Nothing else of a report is
+// used: what is sent is what the claim returns.
+type Fresh struct {
+	Entry
+	CreatedAt time.Time
+}
+
+// Deliver is the fast path: it claims rows that were just put, before the sweep looks at them, sends them and
+// settles them. It claims only rows that were never claimed, for at most DeliverFor, and returns when everything
+// in flight is settled. A row of a destination that is retired or not configured here, one for later, one whose
+// claim is refused and one that is put off stay in their lanes, for the sweep: reports may be repeated, late or
+// missing.
+//
+// The error, if any, joins what kept it from claiming a row; the report is complete all the same.
+func (d *Dispatcher) Deliver(ctx context.Context, rows []Fresh) (Report, error) {
+	of := map[string][]Fresh{}
+	known := map[ID]bool{}
+	for _, row := range rows {
+		if !known[row.ID] { // the same report may come twice
+			known[row.ID] = true
+			of[row.Destination] = append(of[row.Destination], row)
+		}
+	}
+	r := newRun(ctx, d, DeliverFor, func(d Destination) bool { return d.Policy.Retired || of[d.Name] == nil })
+	r.eachDestination(func(l *lanes) { l.deliverFresh(of[l.Name]) })
+	return r.result()
+}
+
+// deliverFresh starts an attempt at each row that is for now.
+func (l *lanes) deliverFresh(rows []Fresh) {
+	for _, row := range rows {
+		if l.Policy.Retired || row.LaneAt.After(l.dueBy(row, l.now())) {
+			continue
+		}
+		if !l.begin(true, func() {
+			now := l.now()
+			l.claim(Claim{ID: row.ID, At: now, Due: l.dueBy(row, now), Attempts: 1}, false)
+		}) {
+			return
+		}
+	}
+}
+
+// dueBy is by when a row must be due to be claimed now: its head start is for the fast path. The row exists, so
+// that it is later than its creation, even if the writer's clock is ahead.
+func (l *lanes) dueBy(row Fresh, now time.Time) time.Time {
+	if ahead := row.CreatedAt.Sub(now); 0 < ahead && ahead <= SkewMargin {
+		now = row.CreatedAt
+	}
+	return now.Add(l.Policy.HeadStart)
+}
