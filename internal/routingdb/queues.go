@@ -35,19 +35,19 @@ type Queues struct {
 
 	mu    sync.Mutex
 	known map[string]*queue
+	urls  map[string]string // by name or ARN
 }
 
 type queue struct {
 	turn chan struct{} // taken while the queue is asked, so that one asks for all; guards what follows
-	url  string
-	at   time.Time // when it was asked last
+	at   time.Time     // when it was asked last
 	load Load
 	err  error
 }
 
 // NewQueues returns the queues of an account.
 func NewQueues(client QueuesClient) *Queues {
-	return &Queues{client: client, known: map[string]*queue{}}
+	return &Queues{client: client, known: map[string]*queue{}, urls: map[string]string{}}
 }
 
 // Load is the load of a queue, by its name, ARN or URL. With an error comes what was known last, unless
@@ -68,7 +68,7 @@ func (q *Queues) Load(ctx context.Context, name string) (Load, error) {
 	}
 	if one.at.IsZero() || time.Since(one.at) >= Freshness {
 		var load Load
-		if load, one.err = q.ask(ctx, one, name); one.err == nil {
+		if load, one.err = q.ask(ctx, name); one.err == nil {
 			one.load = load
 		}
 		one.at = time.Now() // a queue that does not answer is not asked again at once, either
@@ -76,17 +76,14 @@ func (q *Queues) Load(ctx context.Context, name string) (Load, error) {
 	return one.load, one.err
 }
 
-func (q *Queues) ask(ctx context.Context, one *queue, name string) (Load, error) {
-	if one.url == "" {
-		url, err := q.url(ctx, name)
-		if err != nil {
-			return Load{}, fmt.Errorf("find queue %s: %w", name, err)
-		}
-		one.url = url
+func (q *Queues) ask(ctx context.Context, name string) (Load, error) {
+	url, err := q.URL(ctx, name)
+	if err != nil {
+		return Load{}, err
 	}
 	const inFlight, waiting = types.QueueAttributeNameApproximateNumberOfMessagesNotVisible, types.QueueAttributeNameApproximateNumberOfMessages
 	out, err := q.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
-		QueueUrl: &one.url, AttributeNames: []types.QueueAttributeName{inFlight, waiting},
+		QueueUrl: &url, AttributeNames: []types.QueueAttributeName{inFlight, waiting},
 	})
 	if err != nil {
 		return Load{}, fmt.Errorf("read attributes of queue %s: %w", name, err)
@@ -102,10 +99,17 @@ func (q *Queues) ask(ctx context.Context, one *queue, name string) (Load, error)
 	return load, nil
 }
 
-// url finds a queue: arn:<partition>:sqs:<region>:<account>:<name>, a URL, or a name in the account.
-func (q *Queues) url(ctx context.Context, name string) (string, error) {
+// URL finds a queue by its name in the account, its ARN (arn:<partition>:sqs:<region>:<account>:<name>) or its URL.
+// What was found is remembered: it never changes.
+func (q *Queues) URL(ctx context.Context, name string) (string, error) {
 	if strings.Contains(name, "://") {
 		return name, nil
+	}
+	q.mu.Lock()
+	url := q.urls[name]
+	q.mu.Unlock()
+	if url != "" {
+		return url, nil
 	}
 	in := &sqs.GetQueueUrlInput{QueueName: &name}
 	if parts := strings.Split(name, ":"); len(parts) == 6 && parts[0] == "arn" {
@@ -113,7 +117,10 @@ func (q *Queues) url(ctx context.Context, name string) (string, error) {
 	}
 	out, err := q.client.GetQueueUrl(ctx, in)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("find queue %s: %w", name, err)
 	}
-	return aws.ToString(out.QueueUrl), nil
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.urls[name] = aws.ToString(out.QueueUrl)
+	return q.urls[name], nil
 }
