@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/landfall-dev/landfall/internal/outbox"
@@ -159,6 +160,9 @@ func (cfg *Config) Warnings() []string {
 		if d.HTTP != nil && !d.AllowPrivate && d.Lookup != nil && leadsInside(placeholder.ReplaceAllString(d.Lookup.URL, "1")) {
 			warnings = append(warnings, fmt.Sprintf(
 				"destinations.%s: the lookup's URL leads to a private address, so every lookup will be refused: set allow_private: true", name))
+		}
+		if d.HTTP != nil && !d.AllowPrivate && d.Secret != nil && strings.HasPrefix(origin(d.URL), "http:") {
+			warnings = append(warnings, fmt.Sprintf("destinations.%s: the secret will travel unencrypted: write https", name))
 		}
 		if d.HTTP != nil && !d.AllowPrivate && leadsInside(d.URL) {
 			warnings = append(warnings, fmt.Sprintf(

@@ -50,6 +50,7 @@ func (c *checker) http(path string, h *HTTP) {
 	}
 	c.headers(path+".headers", h.Headers, h.KeyHeader)
 	c.rowHeaders(path+".row_headers", h)
+	c.secret(path+".secret", h.Secret, h.Headers, append([]string{h.KeyHeader}, h.RowHeaders...)...)
 	for _, status := range slices.Sorted(maps.Keys(h.Statuses)) {
 		if status < 200 || status > 599 {
 			c.failf(path+".statuses."+strconv.Itoa(status), "is no status of a final answer: write 200 to 599")

@@ -94,6 +94,8 @@ type HTTP struct {
 	RemoteRef *RemoteRef `json:"remote_ref,omitempty"`
 	// RowHeaders are the headers that a row may bring along, in canonical form. Defaults to none.
 	RowHeaders []string `json:"row_headers,omitempty"`
+	// Secret is one more header, its value kept in Secrets Manager; nil: there is none.
+	Secret *Secret `json:"secret,omitempty"`
 	// Statuses, 200 to 599, whose meaning is not the one that is usual in HTTP.
 	Statuses map[int]Outcome `json:"statuses,omitempty"`
 }

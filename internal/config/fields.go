@@ -53,7 +53,7 @@ func (d *document) mapping(path string, n ast.Node, fields map[string]field) {
 // unknownKey hides the value unless the key was meant to be one that cannot hold a secret.
 func (d *document) unknownKey(key ast.Node, path, name string, allowed []string, value ast.Node) {
 	meant := nearest(name, allowed)
-	if meant == "" || meant == "headers" || !isScalar(value) {
+	if meant == "" || meant == "headers" || meant == "secret" || !isScalar(value) {
 		d.mask(value)
 	}
 	if meant != "" {

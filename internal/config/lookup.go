@@ -13,17 +13,22 @@ import (
 	"github.com/landfall-dev/landfall/internal/outbox"
 )
 
-// Lookup is how to ask the remote what became of a row whose outcome is not known. Its kind is http, the only one of
-// this version; what holds for the destination's addresses (AllowPrivate) holds for the lookup's.
+// Lookup is how to ask the remote what became of a row whose outcome is not known: over http, or through a function,
+// which has Lambda and nothing else. What holds for the destination's addresses (AllowPrivate) holds for the lookup's.
 type Lookup struct {
+	// Lambda is the name or the ARN of a function; "" if the lookup is one over http.
+	Lambda string `json:"lambda,omitempty"`
 	// URL is absolute, http or https, with {idempotency_key} or {remote_ref} in its path or query.
-	URL string `json:"http"`
+	URL string `json:"http,omitempty"`
 	// Headers go with every request. Names are in canonical form.
 	Headers map[string]string `json:"headers,omitempty"`
 	// Method is GET, HEAD or POST. Defaults to GET.
-	Method string `json:"method"`
+	Method string `json:"method,omitempty"`
 	// Rules are tried in their order; the first that matches decides, and if none does the row stays unresolved.
-	Rules []Rule `json:"rules"`
+	Rules []Rule `json:"rules,omitempty"`
+	// Secret is one more header, its value kept in Secrets Manager. Defaults to the destination's if the lookup asks the
+	// same scheme, host and port and does not set that header otherwise.
+	Secret *Secret `json:"secret,omitempty"`
 }
 
 // Rule says what an answer of one status means, if what Pointer leads to in its body is Equals.
@@ -74,14 +79,22 @@ var lookupMethods = []string{"GET", "HEAD", "POST"}
 
 func readLookup(to **Lookup) field {
 	return func(d *document, path string, n ast.Node) {
-		l := &Lookup{Method: DefaultLookupMethod}
+		l := &Lookup{}
 		*to = l
 		d.mapping(path, n, map[string]field{
 			"headers": headers(&l.Headers),
 			"http":    text(&l.URL),
+			"lambda":  text(&l.Lambda),
 			"method":  text(&l.Method),
 			"rules":   l.readRules,
+			"secret":  readSecret(&l.Secret),
 		})
+		if l.Lambda == "" && d.keys[path+".lambda"] != nil {
+			l.Lambda = unread
+		}
+		if l.Lambda == "" && l.Method == "" {
+			l.Method = DefaultLookupMethod
+		}
 	}
 }
 
@@ -109,8 +122,15 @@ func (l *Lookup) readRules(d *document, path string, n ast.Node) {
 }
 
 func (c *checker) lookup(path string, l Lookup) {
+	if l.Lambda != "" {
+		c.function(path+".lambda", l.Lambda)
+		if l.URL != "" || l.Headers != nil || l.Method != "" || l.Rules != nil || l.Secret != nil {
+			c.failf(path, "lambda takes no other key beside it: what else is needed the function knows")
+		}
+		return
+	}
 	if l.URL == "" {
-		c.failf(path+".http", "is missing: a lookup needs a URL")
+		c.failf(path+".http", "is missing: a lookup needs a URL, or lambda: and a function")
 	} else if why := badTemplate(l.URL); why != "" {
 		c.failf(path+".http", "%s", why)
 	}
@@ -118,6 +138,7 @@ func (c *checker) lookup(path string, l Lookup) {
 		c.failf(path+".method", "%s is not possible: allowed are %s", quote(l.Method), strings.Join(lookupMethods, ", "))
 	}
 	c.headers(path+".headers", l.Headers, "")
+	c.secret(path+".secret", l.Secret, l.Headers)
 	if len(l.Rules) == 0 {
 		c.failf(path+".rules", "at least one rule is needed: without any nothing is ever decided")
 	}

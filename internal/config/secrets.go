@@ -44,6 +44,17 @@ func (d *document) hideURLs(line int) {
 // mask hides every scalar of a node.
 func (d *document) mask(n ast.Node) { ast.Walk(masker{d}, n) }
 
+// maskValues hides every scalar of a node but the keys of a mapping.
+func (d *document) maskValues(n ast.Node) {
+	values, ok := mappingValues(n)
+	if !ok {
+		d.mask(n)
+	}
+	for _, v := range values {
+		d.mask(v.Value)
+	}
+}
+
 type masker struct{ d *document }
 
 func (m masker) Visit(n ast.Node) ast.Visitor {
@@ -86,9 +97,11 @@ func (d *document) hideUnparsed() {
 		if !known[word] && !strings.HasPrefix(rest, "{") {
 			line = line[:end] + stars(line[end:])
 		}
-		if at := strings.Index(line, "headers"); at >= 0 {
-			at += len("headers")
-			line = line[:at] + stars(line[at:])
+		for _, word := range []string{"headers", "secret"} {
+			if at := strings.Index(line, word); at >= 0 {
+				at += len(word)
+				line = line[:at] + stars(line[at:])
+			}
 		}
 		d.lines[i] = line
 	}

@@ -13,7 +13,7 @@ import (
 var later = map[string]bool{
 	"groups": true, "stages": true, // top level
 	"sqs": true, "sns": true, "eventbridge": true, "lambda": true, "group": true, // kinds
-	"secret": true, "auth": true, "signing": true, "cloudevents": true, "base64": true,
+	"auth": true, "signing": true, "cloudevents": true, "base64": true,
 }
 
 // kinds of destinations, those of later versions included.
@@ -83,6 +83,7 @@ func (d *document) destination(path string, n ast.Node, settings Settings) Desti
 			h.URL = "https://unread.invalid" // there is a target, and what is wrong with it is reported already
 		}
 	}
+	dest.Lookup.inherit(&h)
 	return dest
 }
 
@@ -114,6 +115,7 @@ func (h *HTTP) fields() map[string]field {
 		"method":        text(&h.Method),
 		"remote_ref":    h.readRemoteRef,
 		"row_headers":   h.readRowHeaders,
+		"secret":        readSecret(&h.Secret),
 		"statuses":      h.readStatuses,
 	}
 }
