@@ -1,0 +1,282 @@
+package landfall_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	dynamodbtypes "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"github.com/landfall-dev/landfall"
+	"github.com/landfall-dev/landfall/internal/routing"
+	"github.com/landfall-dev/landfall/internal/schema"
+	"github.com/landfall-dev/landfall/landfalltest"
+)
+
+// workplace is a group with a consumer, and what the consumer logged.
+type workplace struct {
+	*testing.T
+	*landfalltest.Group
+	*landfall.Consumer
+	log strings.Builder
+}
+
+func newWorkplace(t *testing.T) *workplace {
+	t.Helper()
+	group, err := landfalltest.NewGroup("couriers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &workplace{T: t, Group: group}
+	w.Consumer = landfall.NewConsumer(group.Receipts, group.Queues, w.config())
+	return w
+}
+
+func (w *workplace) config() landfall.ConsumerConfig {
+	cfg := w.Config()
+	cfg.Log = slog.New(slog.NewTextHandler(&w.log, nil))
+	return cfg
+}
+
+func (w *workplace) send(body string) (id string) {
+	w.Helper()
+	id, err := w.Send(w.Context(), body)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return id
+}
+
+// copy is a copy from the consumer's queue.
+func (w *workplace) copy() types.Message {
+	w.Helper()
+	out, err := w.Queues.ReceiveMessage(w.Context(), &sqs.ReceiveMessageInput{QueueUrl: &w.Queue, MessageAttributeNames: []string{"All"}, VisibilityTimeout: 60})
+	if err != nil || len(out.Messages) != 1 {
+		w.Fatalf("%v, %v: want a message", out, err)
+	}
+	return out.Messages[0]
+}
+
+func (w *workplace) moveOn(id string) {
+	w.Helper()
+	if err := w.MoveOn(w.Context(), id); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// counts are how many messages of a queue can be received, and how many are in flight.
+func (w *workplace) counts(queue string) string {
+	w.Helper()
+	out, err := w.Queues.GetQueueAttributes(w.Context(), &sqs.GetQueueAttributesInput{QueueUrl: &queue, AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameAll}})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return out.Attributes["ApproximateNumberOfMessages"] + "+" + out.Attributes["ApproximateNumberOfMessagesNotVisible"]
+}
+
+func (w *workplace) state(id string) string {
+	w.Helper()
+	state, err := w.State(w.Context(), id)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return state
+}
+
+// secrets are what no error and no line of a log may hold.
+func secrets(t *testing.T, msg types.Message) []string {
+	t.Helper()
+	e, err := routing.ParseEnvelope(*msg.MessageAttributes[routing.EnvelopeAttribute].StringValue)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{e.Token, e.Handle, *msg.Body}
+}
+
+// TestNoMessageIsAcceptedThatMayNotBe is what Accept and Decline say, and what the ingress queue holds then.
+func TestNoMessageIsAcceptedThatMayNotBe(t *testing.T) {
+	t.Parallel()
+	type do func(context.Context, types.Message) error
+	for _, c := range []struct {
+		name    string
+		before  func(w *workplace, id string, msg types.Message)
+		decline bool
+		want    error
+		state   string
+		ingress string // visible + in flight
+	}{
+		{name: "accept", state: "accepted", ingress: "0+0"},
+		{name: "accept again", before: func(w *workplace, _ string, msg types.Message) { w.must(w.Accept(w.Context(), msg)) }, state: "accepted", ingress: "0+0"},
+		{name: "decline", decline: true, state: "declined", ingress: "1+0"},
+		{name: "decline again", decline: true, before: func(w *workplace, _ string, msg types.Message) { w.must(w.Decline(w.Context(), msg)) }, state: "declined", ingress: "1+0"},
+		{name: "accept what moved on", before: func(w *workplace, id string, _ types.Message) { w.moveOn(id) }, want: landfall.ErrStale, state: "pending", ingress: "0+1"},
+		{name: "decline what moved on", decline: true, before: func(w *workplace, id string, _ types.Message) { w.moveOn(id) }, want: landfall.ErrStale, state: "pending", ingress: "0+1"},
+		{name: "accept what was declined", before: func(w *workplace, _ string, msg types.Message) { w.must(w.Decline(w.Context(), msg)) }, want: landfall.ErrStale, state: "declined", ingress: "1+0"},
+		{name: "decline what was accepted", decline: true, before: func(w *workplace, _ string, msg types.Message) { w.must(w.Accept(w.Context(), msg)) }, want: landfall.ErrAccepted, state: "accepted", ingress: "0+0"},
+		{name: "decline what delivery accepts", decline: true, before: func(w *workplace, id string, _ types.Message) {
+			w.change(id, schema.OnDelivery, &dynamodbtypes.AttributeValueMemberBOOL{Value: true})
+		}, want: landfall.ErrAccepted, state: "pending", ingress: "0+1"},
+		{name: "accept what is dead", before: func(w *workplace, id string, _ types.Message) {
+			w.change(id, schema.State, &dynamodbtypes.AttributeValueMemberS{Value: schema.StateDead})
+		}, want: landfall.ErrStale, state: "dead", ingress: "0+1"},
+		{name: "accept what nobody knows", before: func(w *workplace, id string, _ types.Message) {
+			_, err := w.Receipts.DeleteItem(w.Context(), &dynamodb.DeleteItemInput{TableName: aws.String(schema.ReceiptsTable), Key: receiptKey(id)})
+			w.must(err)
+		}, want: landfall.ErrNoReceipt, ingress: "0+1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorkplace(t)
+			id := w.send("the body")
+			msg := w.copy()
+			if c.before != nil {
+				c.before(w, id, msg)
+			}
+			answer := do(w.Accept)
+			if c.decline {
+				answer = w.Decline
+			}
+			err := answer(t.Context(), msg)
+			if !errors.Is(err, c.want) || w.state(id) != c.state || w.counts(w.Ingress) != c.ingress || w.log.Len() > 0 {
+				t.Errorf("%v, state %q, ingress %s, log %s; want %v, %q, %s", err, w.state(id), w.counts(w.Ingress), w.log.String(), c.want, c.state, c.ingress)
+			}
+			for _, secret := range secrets(t, msg) {
+				if err != nil && strings.Contains(err.Error(), secret) {
+					t.Errorf("the error tells a secret: %v", err)
+				}
+			}
+			if err != nil && !strings.Contains(err.Error(), id) {
+				t.Errorf("the error does not say of which message: %v", err)
+			}
+		})
+	}
+}
+
+func (w *workplace) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+func receiptKey(id string) map[string]dynamodbtypes.AttributeValue {
+	return map[string]dynamodbtypes.AttributeValue{schema.PK: &dynamodbtypes.AttributeValueMemberS{Value: "couriers#" + id}}
+}
+
+// change changes an attribute of a message's receipt.
+func (w *workplace) change(id, attribute string, v dynamodbtypes.AttributeValue) {
+	w.Helper()
+	_, err := w.Receipts.UpdateItem(w.Context(), &dynamodb.UpdateItemInput{
+		TableName: aws.String(schema.ReceiptsTable), Key: receiptKey(id), UpdateExpression: aws.String("SET #a = :v"),
+		ExpressionAttributeNames: map[string]string{"#a": attribute}, ExpressionAttributeValues: map[string]dynamodbtypes.AttributeValue{":v": v},
+	})
+	w.must(err)
+}
+
+// TestNoForeignEnvelopeIsTakenForOne, and none is quoted.
+func TestNoForeignEnvelopeIsTakenForOne(t *testing.T) {
+	t.Parallel()
+	text := func(s string) map[string]types.MessageAttributeValue {
+		return map[string]types.MessageAttributeValue{"landfall": {DataType: aws.String("String"), StringValue: &s}}
+	}
+	e := routing.Envelope{ID: routing.ID{Group: "couriers", Message: "m"}, Attempt: 1, Token: "secret", Deadline: time.UnixMilli(1), Handle: "secret"}
+	of := func(group, message string) string {
+		e := e
+		e.Group, e.Message = group, message
+		return e.Text()
+	}
+	w := newWorkplace(t)
+	for name, c := range map[string]struct {
+		attributes map[string]types.MessageAttributeValue
+		want       error
+	}{
+		"none":             {nil, landfall.ErrNoEnvelope},
+		"others":           {map[string]types.MessageAttributeValue{"Landfall": text(e.Text())["landfall"]}, landfall.ErrNoEnvelope},
+		"binary":           {map[string]types.MessageAttributeValue{"landfall": {DataType: aws.String("Binary"), BinaryValue: []byte(e.Text())}}, landfall.ErrEnvelope},
+		"no JSON":          {text("secret"), landfall.ErrEnvelope},
+		"without a token":  {text(strings.Replace(e.Text(), `"token":"secret"`, `"token":""`, 1)), landfall.ErrEnvelope},
+		"impossible group": {text(of("../secret", "m")), landfall.ErrEnvelope},
+		"impossible id":    {text(of("couriers", "a secret")), landfall.ErrEnvelope},
+		"a very long id":   {text(of("couriers", strings.Repeat("m", 129))), landfall.ErrEnvelope},
+		"unknown message":  {text(e.Text()), landfall.ErrNoReceipt},
+	} {
+		msg := types.Message{MessageId: aws.String("sqs-1"), Body: aws.String("secret"), MessageAttributes: c.attributes}
+		for _, answer := range []func(context.Context, types.Message) error{w.Accept, w.Decline} {
+			if err := answer(t.Context(), msg); !errors.Is(err, c.want) || strings.Contains(err.Error(), "secret") {
+				t.Errorf("%s: %v, want %v", name, err, c.want)
+			}
+		}
+	}
+}
+
+// cut is a network that loses the first answers to an operation, after the work is done.
+type cut struct {
+	aws.HTTPClient
+	operation string
+	answers   int
+}
+
+func (c *cut) Do(r *http.Request) (*http.Response, error) {
+	out, err := c.HTTPClient.Do(r)
+	if err == nil && strings.HasSuffix(r.Header.Get("X-Amz-Target"), "."+c.operation) && c.answers > 0 {
+		c.answers--
+		_ = out.Body.Close()
+		return nil, errors.New("connection reset")
+	}
+	return out, err
+}
+
+// TestNoAcceptanceIsLostWithItsAnswer: the SDK repeats the write, which finds itself. What comes of the ingress queue is
+// not the consumer's worry, but is logged.
+func TestNoAcceptanceIsLostWithItsAnswer(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		operation string
+		answers   int
+		state     string
+		works     bool
+		log       string
+	}{
+		{"UpdateItem", 1, "accepted", true, ""},
+		{"UpdateItem", 99, "accepted", false, ""},
+		{"GetQueueUrl", 99, "accepted", true, "the router will see to it"},
+		{"DeleteMessage", 1, "accepted", true, ""},
+		{"DeleteMessage", 99, "accepted", true, "the router will see to it"},
+	} {
+		t.Run(fmt.Sprint(c.operation, c.answers), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorkplace(t)
+				table, queues := w.Receipts.Options(), w.Queues.Options()
+				network := &cut{table.HTTPClient, c.operation, c.answers}
+				table.HTTPClient, queues.HTTPClient = network, network
+				w.Consumer = landfall.NewConsumer(dynamodb.New(table), sqs.New(queues), w.config())
+				id := w.send("the body")
+				msg := w.copy()
+				err := w.Accept(t.Context(), msg)
+				if (err == nil) != c.works || w.state(id) != c.state || !strings.Contains(w.log.String(), c.log) || (c.log == "") != (w.log.Len() == 0) {
+					t.Errorf("%v, state %q, log %s", err, w.state(id), w.log.String())
+				}
+				for _, secret := range secrets(t, msg) {
+					if strings.Contains(w.log.String()+fmt.Sprint(err), secret) {
+						t.Errorf("a secret is told: %v, %s", err, w.log.String())
+					}
+				}
+				network.answers = 0
+				if err := w.Accept(t.Context(), msg); err != nil {
+					t.Errorf("again: %v", err)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,111 @@
+package landfalltest
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"github.com/landfall-dev/landfall"
+	"github.com/landfall-dev/landfall/internal/localaws"
+	"github.com/landfall-dev/landfall/internal/routing"
+	"github.com/landfall-dev/landfall/internal/routingdb"
+	"github.com/landfall-dev/landfall/internal/schema"
+)
+
+// Group is a routing group with one consumer, for the tests of consumers: the receipts are real, and so are the
+// queues. The test is the router: it forwards messages to the consumer's queue, and moves them on.
+type Group struct {
+	// Receipts and Queues are what [landfall.NewConsumer] takes.
+	Receipts *dynamodb.Client
+	Queues   *sqs.Client
+	// Queue is the URL of the consumer's queue, Ingress that of the queue that messages come from.
+	Queue, Ingress string
+
+	name     string
+	receipts *routingdb.Receipts
+}
+
+// NewGroup makes a group of that name, whose consumer is called "consumer".
+func NewGroup(name string) (*Group, error) {
+	ctx, aws := context.Background(), localaws.New(localaws.Options{}).Config("landfalltest")
+	g := &Group{Receipts: dynamodb.NewFromConfig(aws), Queues: sqs.NewFromConfig(aws), name: name}
+	g.receipts = routingdb.NewReceipts(g.Receipts, schema.ReceiptsTable)
+	if _, err := g.Receipts.CreateTable(ctx, routingdb.ReceiptsTable(schema.ReceiptsTable)); err != nil {
+		return nil, fmt.Errorf("landfalltest: %w", err)
+	}
+	for queue, url := range map[string]*string{"consumer": &g.Queue, schema.IngressQueue(schema.QueuePrefix, name): &g.Ingress} {
+		out, err := g.Queues.CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: &queue})
+		if err != nil {
+			return nil, fmt.Errorf("landfalltest: %w", err)
+		}
+		*url = *out.QueueUrl
+	}
+	return g, nil
+}
+
+// Config is the consumer's configuration, whatever the environment says.
+func (g *Group) Config() landfall.ConsumerConfig {
+	return landfall.ConsumerConfig{QueuePrefix: schema.QueuePrefix, ReceiptsTable: schema.ReceiptsTable}
+}
+
+// Send has a message come into the group and forwards it to the consumer. It returns the message's id.
+func (g *Group) Send(ctx context.Context, body string) (id string, err error) {
+	if _, err := g.Queues.SendMessage(ctx, &sqs.SendMessageInput{QueueUrl: &g.Ingress, MessageBody: &body}); err != nil {
+		return "", fmt.Errorf("landfalltest: %w", err)
+	}
+	got, err := g.Queues.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{QueueUrl: &g.Ingress, VisibilityTimeout: 43200})
+	if err != nil {
+		return "", fmt.Errorf("landfalltest: %w", err)
+	}
+	in := got.Messages[0]
+	now := time.Now()
+	receipt, err := g.receipts.Write(ctx, routing.Move{
+		ID: routing.ID{Group: g.name, Message: *in.MessageId}, Kind: routing.Assign, Token: rand.Text(), At: now,
+		Consumer: "consumer", Deadline: now.Add(routing.DefaultAcceptTimeout),
+	})
+	if err != nil {
+		return "", fmt.Errorf("landfalltest: %w", err)
+	}
+	e := routing.Envelope{ID: receipt.ID, Attempt: receipt.Attempt, Token: receipt.Token, Deadline: receipt.Deadline, Handle: *in.ReceiptHandle}
+	_, err = g.Queues.SendMessage(ctx, &sqs.SendMessageInput{
+		QueueUrl: &g.Queue, MessageBody: in.Body, MessageAttributes: map[string]types.MessageAttributeValue{
+			routing.EnvelopeAttribute: {DataType: aws.String("String"), StringValue: aws.String(e.Text())},
+		},
+	})
+	if err != nil {
+		return "", fmt.Errorf("landfalltest: %w", err)
+	}
+	return receipt.Message, nil
+}
+
+// MoveOn gives a message to another consumer, as the router does when the time to accept is over: the copy in
+// the consumer's queue is stale from now on. It is an error if the message is accepted.
+func (g *Group) MoveOn(ctx context.Context, id string) error {
+	receipt, err := g.receipts.Get(ctx, routing.ID{Group: g.name, Message: id})
+	if err == nil {
+		now := time.Now()
+		_, err = g.receipts.Write(ctx, routing.Move{
+			ID: receipt.ID, Kind: routing.Reassign, From: receipt, Token: rand.Text(), At: now, Consumer: "another",
+			Deadline: now.Add(routing.DefaultAcceptTimeout), End: routing.EndLapsed, Seen: now,
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("landfalltest: move on: %w", err)
+	}
+	return nil
+}
+
+// State is where a message stands: "pending", "declined", "accepted", or "" if there is none of that id.
+func (g *Group) State(ctx context.Context, id string) (string, error) {
+	receipt, err := g.receipts.Get(ctx, routing.ID{Group: g.name, Message: id})
+	if err != nil {
+		return "", fmt.Errorf("landfalltest: %w", err)
+	}
+	return string(receipt.State), nil
+}
