@@ -41,25 +41,25 @@ func (c *checker) failf(path, format string, args ...any) {
 // check reports everything that is wrong with the values of a configuration.
 func (cfg *Config) check() []Problem {
 	var c checker
-	c.count("concurrency", cfg.Concurrency, maxConcurrency)
-	c.count("parallelism", cfg.Parallelism, maxParallelism)
+	c.count("concurrency", int64(cfg.Concurrency), maxConcurrency)
+	c.count("parallelism", int64(cfg.Parallelism), maxParallelism)
 	if !(cfg.LogSuccesses >= 0 && cfg.LogSuccesses <= 1) {
 		c.failf("log_successes", "%v is no share: write a number from 0 to 1", cfg.LogSuccesses)
 	}
-	if len(cfg.Destinations) == 0 {
-		c.failf("destinations", "at least one destination is needed")
+	if len(cfg.Destinations)+len(cfg.Groups) == 0 {
+		c.failf("destinations", "at least one destination is needed, or a group")
 	}
 	for _, name := range cfg.Names() {
 		c.destination("destinations."+plain(name), name, cfg.Destinations[name])
+	}
+	for _, name := range cfg.GroupNames() {
+		c.group("groups."+plain(name), name, cfg.Groups[name], cfg)
 	}
 	return c.problems
 }
 
 func (c *checker) destination(path, name string, d Destination) {
-	if outbox.ValidateDestination(name) != nil {
-		c.failf(path, "%s cannot name a destination: 1 to 63 lower-case letters, digits and hyphens, and no hyphen first",
-			quote(name))
-	}
+	c.name(path, name, "a destination")
 	c.settings(path, d.Settings)
 	c.window(path+".deduplicates", d.Deduplicates)
 	if d.Lookup != nil {
@@ -73,9 +73,9 @@ func (c *checker) destination(path, name string, d Destination) {
 }
 
 func (c *checker) settings(path string, s Settings) {
-	c.count(path+".attempts", s.Attempts, maxAttempts)
-	c.count(path+".concurrency", s.Concurrency, maxConcurrency)
-	c.count(path+".shards", s.Shards, maxShards)
+	c.count(path+".attempts", int64(s.Attempts), maxAttempts)
+	c.count(path+".concurrency", int64(s.Concurrency), maxConcurrency)
+	c.count(path+".shards", int64(s.Shards), maxShards)
 	if s.HeadStart != 0 {
 		c.failf(path+".head_start", "%v: only 0 is possible, because this version has no fast path to leave new rows to", s.HeadStart)
 	}
@@ -123,11 +123,11 @@ func (c *checker) between(path string, d, least, most Duration) {
 	}
 }
 
-func (c *checker) count(path string, n, most int) {
+func (c *checker) count(path string, n int64, most int) {
 	switch {
 	case n < 1:
 		c.failf(path, "%d is too small: at least 1", n)
-	case n > most:
+	case n > int64(most):
 		c.failf(path, "%d is too large: at most %d", n, most)
 	}
 }

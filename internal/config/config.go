@@ -25,8 +25,10 @@ const MaxBytes = 1 << 20
 type Config struct {
 	// Concurrency is how many sends one run has in flight over all destinations. Defaults to 16.
 	Concurrency int `json:"concurrency"`
-	// Destinations by name. At least one.
+	// Destinations by name. At least one, unless there is a group.
 	Destinations map[string]Destination `json:"destinations"`
+	// Groups by name. Defaults to none.
+	Groups map[string]Group `json:"groups,omitempty"`
 	// LogSuccesses is the share, 0 to 1, of plain successes that get a log line. Defaults to 0.01.
 	LogSuccesses float64 `json:"log_successes"`
 	// Parallelism is by how many functions at once the lanes are swept. Defaults to 1.

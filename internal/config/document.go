@@ -216,8 +216,8 @@ func (d *document) locate(problems []Problem) {
 
 // place finds the token for a path and corrects the path to what is written there.
 func (d *document) place(path *string) *token.Token {
-	root := 1 // how many parts a path keeps: up to a destination, or a top-level key
-	if strings.HasPrefix(*path, "destinations.") {
+	root := 1 // how many parts a path keeps: up to a destination or a group, or a top-level key
+	if strings.HasPrefix(*path, "destinations.") || strings.HasPrefix(*path, "groups.") {
 		root = 2
 	}
 	if tk := d.nearestKey(path, root+1); tk != nil {

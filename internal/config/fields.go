@@ -20,13 +20,15 @@ type field func(d *document, path string, n ast.Node)
 var known = func() map[string]bool {
 	words := map[string]bool{}
 	for _, word := range []string{
-		"concurrency", "defaults", "destinations", "log_successes", "parallelism",
+		"concurrency", "defaults", "destinations", "groups", "log_successes", "parallelism",
 		"deduplicates", "lookup", "retired", "factor", "first", "max", "header", "pointer",
 		"equals", "rules", "status", "then",
 	} {
 		words[word] = true
 	}
-	for _, fields := range []map[string]field{new(Settings).fields(), new(HTTP).fields()} {
+	for _, fields := range []map[string]field{
+		new(Settings).fields(), new(HTTP).fields(), new(Group).fields(), new(Consumer).fields(),
+	} {
 		for word := range fields {
 			words[word] = true
 		}
@@ -92,6 +94,20 @@ func (d *document) entries(path string, n ast.Node, each func(key ast.MapKeyNode
 		}
 		each(v.Key, name, at, v.Value)
 	}
+}
+
+// named reads a mapping whose keys are names that a person chose, and whose values are mappings.
+func (d *document) named(path string, n ast.Node, each func(name, path string, value ast.Node)) {
+	d.entries(path, n, func(key ast.MapKeyNode, name, path string, n ast.Node) {
+		if !isText(key) {
+			d.failf(key, path, "looks like something else than a name: write it in quotes")
+		}
+		if _, ok := mappingValues(n); !ok {
+			d.failf(n, path, "%s, want keys with values (key: value)", found(n))
+			return
+		}
+		each(name, path, n)
+	})
 }
 
 func mappingValues(n ast.Node) ([]*ast.MappingValueNode, bool) {
@@ -166,6 +182,24 @@ func text(to *string) field {
 	}
 }
 
+// texts reads a list of them. each stands for what they are, with an example.
+func texts(to *[]string, each string) field {
+	return func(d *document, path string, n ast.Node) {
+		list, ok := n.(*ast.SequenceNode)
+		if !ok {
+			d.failf(n, path, "%s, want a list of %s", found(n), each)
+			return
+		}
+		for i, n := range list.Values {
+			var one string
+			path := path + "." + strconv.Itoa(i)
+			d.values[path] = n.GetToken()
+			text(&one)(d, path, n)
+			*to = append(*to, one)
+		}
+	}
+}
+
 func isScalar(n ast.Node) bool {
 	_, ok := n.(ast.ScalarNode)
 	return ok
@@ -197,7 +231,7 @@ func number(to *float64) field {
 	}
 }
 
-func integer(to *int) field {
+func integer[T int | int64](to *T) field {
 	return func(d *document, path string, n ast.Node) {
 		written := bare(n)
 		if !jsonNumber.MatchString(written) || strings.ContainsAny(written, ".eE") {
@@ -209,7 +243,7 @@ func integer(to *int) field {
 			d.failf(n, path, "%s is too large or too small", clip(written))
 			return
 		}
-		*to = int(v)
+		*to = T(v)
 	}
 }
 

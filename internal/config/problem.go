@@ -124,7 +124,7 @@ func nearest(text string, words []string) string {
 	text = strings.ToLower(text)
 	best, at := "", 3
 	for _, w := range words {
-		if d := distance(text, w); d < at && d < len(w) {
+		if d := distance(text, w); d < at && 2*d <= len(w) {
 			best, at = w, d
 		}
 	}

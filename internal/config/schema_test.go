@@ -80,9 +80,10 @@ func TestNoBadValueFitsTheSchema(t *testing.T) {
 	}
 }
 
-// least is the least that a landfall.yaml with a lookup and secrets says.
+// least is the least that a landfall.yaml with a secret, a lookup and a group says.
 const least = `{"destinations": {"pay": {"http": "https://x", "deduplicates": "never", "secret": {"name": "s"},
-  "lookup": {"http": "https://x/{remote_ref}", "secret": {"name": "s"}, "rules": [{"status": 404, "then": "not_found"}]}}}}`
+  "lookup": {"http": "https://x/{remote_ref}", "secret": {"name": "s"}, "rules": [{"status": 404, "then": "not_found"}]}}},
+  "groups": {"couriers": {"accept": "explicit", "route": "least_loaded", "consumers": {"north": {"sqs": "courier-north"}}}}}`
 
 // TestTheSchemaIsNotOlderThanTheCode holds every key, word, bound and default of the schema against what reading a
 // file does.
@@ -110,7 +111,7 @@ func TestTheSchemaIsNotOlderThanTheCode(t *testing.T) {
 }
 
 // named is what stands for any name in a path.
-var named = map[string]string{"destinations": "pay", "headers": "X-A", "statuses": "409"}
+var named = map[string]string{"consumers": "north", "destinations": "pay", "groups": "couriers", "headers": "X-A", "statuses": "409"}
 
 // walk calls each for everything that the schema describes, with the path of an example.
 func walk(s *jsonschema.Schema, path []string, each func([]string, *jsonschema.Schema)) {

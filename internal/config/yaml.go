@@ -11,8 +11,8 @@ import (
 
 // later are keys that the format reserves for versions to come.
 var later = map[string]bool{
-	"groups": true, "stages": true, // top level
-	"sqs": true, "sns": true, "eventbridge": true, "lambda": true, "group": true, // kinds
+	"stages": true,                                                                  // top level
+	"sqs":    true, "sns": true, "eventbridge": true, "lambda": true, "group": true, // kinds
 	"auth": true, "signing": true, "cloudevents": true, "base64": true,
 }
 
@@ -49,16 +49,14 @@ func (d *document) config(root ast.Node) *Config {
 			d.locate(c.problems)
 		},
 		"destinations":  func(_ *document, _ string, n ast.Node) { destinations = n },
+		"groups":        readGroups(&cfg.Groups),
 		"log_successes": number(&cfg.LogSuccesses),
 		"parallelism":   integer(&cfg.Parallelism),
 	})
 	if destinations == nil {
 		return &cfg
 	}
-	d.entries("destinations", destinations, func(key ast.MapKeyNode, name, path string, n ast.Node) {
-		if !isText(key) {
-			d.failf(key, path, "looks like something else than a name: write it in quotes")
-		}
+	d.named("destinations", destinations, func(name, path string, n ast.Node) {
 		cfg.Destinations[name] = d.destination(path, n, settings)
 	})
 	return &cfg
@@ -152,17 +150,9 @@ func (h *HTTP) readRemoteRef(d *document, path string, n ast.Node) {
 }
 
 func (h *HTTP) readRowHeaders(d *document, path string, n ast.Node) {
-	list, ok := n.(*ast.SequenceNode)
-	if !ok {
-		d.failf(n, path, "%s, want a list of names, such as [X-Tenant]", found(n))
-		return
-	}
-	for i, n := range list.Values {
-		var name string
-		path := path + "." + strconv.Itoa(i)
-		d.values[path] = n.GetToken()
-		text(&name)(d, path, n)
-		h.RowHeaders = append(h.RowHeaders, textproto.CanonicalMIMEHeaderKey(name))
+	texts(&h.RowHeaders, "names, such as [X-Tenant]")(d, path, n)
+	for i, name := range h.RowHeaders {
+		h.RowHeaders[i] = textproto.CanonicalMIMEHeaderKey(name)
 	}
 }
 
