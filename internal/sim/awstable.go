@@ -22,6 +22,7 @@ import (
 	"github.com/landfall-dev/landfall/internal/outbox"
 	"github.com/landfall-dev/landfall/internal/outboxdb"
 	"github.com/landfall-dev/landfall/internal/schema"
+	"github.com/landfall-dev/landfall/internal/sim/stage"
 )
 
 // awsTable is a DynamoDB table in process: its requests go through the SDK and what goes wrong goes wrong
@@ -77,15 +78,15 @@ func (t *awsTable) look(pk string) map[string]types.AttributeValue {
 
 // open gives a process a client of its own: the SDK's retry quota is per client.
 func (t *awsTable) open(p *process) store {
-	config := t.account.Config(fmt.Sprint("process-", p.number))
+	config := t.account.Config(fmt.Sprint("process-", p.Number))
 	config.HTTPClient = &http.Client{Transport: &wire{t, p}}
-	waits := roll(p.seed, "backoff", p.number)
+	waits := stage.Roll(p.Seed, "backoff", p.Number)
 	config.Retryer = func() aws.Retryer {
 		return retry.NewStandard(func(o *retry.StandardOptions) {
 			o.Backoff = retry.BackoffDelayerFunc(func(attempt int, _ error) (time.Duration, error) {
-				p.mu.Lock()
-				defer p.mu.Unlock()
-				return waits.between(10*time.Millisecond, time.Second<<min(attempt, 4)), nil
+				p.Mu.Lock()
+				defer p.Mu.Unlock()
+				return waits.Between(10*time.Millisecond, time.Second<<min(attempt, 4)), nil
 			})
 		})
 	}
@@ -118,23 +119,23 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 		copied := *o
 		again = func() { _, _ = w.deliver(c, m, &copied, faults.Fault{}) }
 	}
-	if err := c.step(r.Context()); err != nil {
-		c.onResuming(again)
+	if err := c.Step(r.Context()); err != nil {
+		c.OnResuming(again)
 		return nil, err
 	}
 	fault, late, echo := w.trouble(c, o != nil)
 	if late || echo {
-		c.later(outbox.ParsePK(m.subject), again)
+		c.Later(outbox.ParsePK(m.subject), again)
 	}
 	if late {
-		c.perhapsDie()
-		err = errNoAnswer
+		c.PerhapsDie()
+		err = stage.ErrNoAnswer
 	}
 	var answer *http.Response
 	if !late {
 		answer, err = w.deliver(c, m, o, fault)
 	}
-	if err := c.step(r.Context()); err != nil {
+	if err := c.Step(r.Context()); err != nil {
 		return nil, err
 	}
 	return answer, err
@@ -143,19 +144,19 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 // trouble is what goes wrong with a request. Only writes are late or doubled.
 func (w *wire) trouble(c *call, writes bool) (fault faults.Fault, late, echo bool) {
 	switch {
-	case c.chance(c.odds.refuse / 2):
-		fault.Error = pick(c.dice, faults.Throttle, faults.Internal, faults.Conflict)
+	case c.Chance(c.Odds.Refuse / 2):
+		fault.Error = stage.Pick(c.Dice, faults.Throttle, faults.Internal, faults.Conflict)
 		if !writes {
 			fault.Error = faults.Throttle
 		}
-	case c.chance(c.odds.lose/3) || c.chance(c.odds.repeat/3):
-		fault.LoseAnswer = c.chance(0.5)
+	case c.Chance(c.Odds.Lose/3) || c.Chance(c.Odds.Repeat/3):
+		fault.LoseAnswer = c.Chance(0.5)
 		fault.SpoilAnswer = !fault.LoseAnswer
-	case !writes && c.chance(c.odds.stale):
-		fault.StaleIndex = c.between(10*time.Millisecond, faults.MaxStale)
-	case writes && c.chance(c.odds.late/2):
+	case !writes && c.Chance(c.Odds.Stale):
+		fault.StaleIndex = c.Between(10*time.Millisecond, faults.MaxStale)
+	case writes && c.Chance(c.Odds.Late/2):
 		late = true
-	case writes && c.chance(c.odds.echo/2):
+	case writes && c.Chance(c.Odds.Echo/2):
 		echo = true
 	}
 	return fault, late, echo
@@ -163,8 +164,8 @@ func (w *wire) trouble(c *call, writes bool) (fault faults.Fault, late, echo boo
 
 // deliver has the service do a request at once, and shows the law what that did.
 func (w *wire) deliver(c *call, m message, o *operation, fault faults.Fault) (*http.Response, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.Mu.Lock()
+	defer c.Mu.Unlock()
 	r, err := http.NewRequest(http.MethodPost, "http://localaws.invalid/", bytes.NewReader(m.body))
 	if err != nil {
 		return nil, err
@@ -180,9 +181,9 @@ func (w *wire) deliver(c *call, m message, o *operation, fault faults.Fault) (*h
 	w.items[m.subject] = after
 	switch {
 	case fault.Error != "" || answer != nil && answer.StatusCode >= 500 && !fault.SpoilAnswer:
-		w.law.must(sameItem(before, after), "I7", "%s failed and changed the row", o)
+		w.law.Must(sameItem(before, after), "I7", "%s failed and changed the row", o)
 	case err == nil && answer.StatusCode == http.StatusBadRequest:
-		w.law.must(sameItem(before, after), "I7", "%s was refused and changed the row", o)
+		w.law.Must(sameItem(before, after), "I7", "%s was refused and changed the row", o)
 		w.law.observe(o, decoded(before), decoded(after), false)
 	default: // it was done, though the answer may be lost or spoilt
 		done := fault == faults.Fault{} || !sameItem(before, after)
@@ -244,8 +245,8 @@ type awsPort struct {
 // List implements [outbox.Store].
 func (a *awsPort) List(ctx context.Context, lane outbox.Lane, before time.Time, after string) ([]outbox.Entry, string, error) {
 	page, next, err := a.Store.List(ctx, lane, before, after)
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.Mu.Lock()
+	defer a.Mu.Unlock()
 	a.process.told.listed(err)
 	a.law.scan("an error of the table", err)
 	return page, next, err
@@ -254,34 +255,34 @@ func (a *awsPort) List(ctx context.Context, lane outbox.Lane, before time.Time, 
 // Get implements [outbox.Store].
 func (a *awsPort) Get(ctx context.Context, id outbox.ID) (outbox.Row, error) {
 	row, err := a.Store.Get(ctx, id)
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.Mu.Lock()
+	defer a.Mu.Unlock()
 	a.law.toldRow(a.process, row, err)
 	return row, err
 }
 
 // Claim implements [outbox.Store].
 func (a *awsPort) Claim(ctx context.Context, claim outbox.Claim) (outbox.Row, error) {
-	a.mu.Lock()
+	a.Mu.Lock()
 	a.law.claiming(a.process, claim)
-	a.mu.Unlock()
+	a.Mu.Unlock()
 	o := &operation{by: a.process, claim: &claim}
 	row, err := a.Store.Claim(context.WithValue(ctx, operationKey{}, o), claim)
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.Mu.Lock()
+	defer a.Mu.Unlock()
 	a.law.toldClaim(o, row, err)
 	return row, err
 }
 
 // Settle implements [outbox.Store].
 func (a *awsPort) Settle(ctx context.Context, s outbox.Settlement) error {
-	a.mu.Lock()
+	a.Mu.Lock()
 	a.law.settling(a.process, s)
-	a.mu.Unlock()
+	a.Mu.Unlock()
 	o := &operation{by: a.process, settlement: &s}
 	err := a.Store.Settle(context.WithValue(ctx, operationKey{}, o), s)
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.Mu.Lock()
+	defer a.Mu.Unlock()
 	a.law.toldSettlement(o, err)
 	return err
 }
@@ -296,8 +297,8 @@ func (a *awsPort) Put(ctx context.Context, row outbox.Row) error {
 	} else {
 		err = a.Store.Put(ctx, row)
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.Mu.Lock()
+	defer a.Mu.Unlock()
 	a.law.toldPut(o, err)
 	return err
 }

@@ -6,7 +6,7 @@
 // remote that loses requests and answers, works late, answers nonsense, and deduplicates for as long as
 // it promised; people who resolve, retry and cancel; configurations that change meanwhile. All of it
 // runs on the virtual clock of a testing/synctest bubble. The same seed makes the same world, event by
-// event; see the rules at [dice] and [world.instant].
+// event; see package stage, on which it is played.
 //
 // The judge is the law (law*.go): it watches every change of a row, every request that leaves and the
 // remote's own log, and says by name which invariant is violated. It states the design's rules in its

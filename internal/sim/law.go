@@ -94,15 +94,8 @@ func (l *law) history(id outbox.ID) *history {
 	if h := l.histories[id]; h != nil {
 		return h
 	}
-	l.violated("conservation", "%s: nobody wanted such a row", id)
+	l.Violated("conservation", "%s: nobody wanted such a row", id)
 	return &history{answer: map[*process]outbox.Answer{}}
-}
-
-// must notes a violation unless ok.
-func (l *law) must(ok bool, invariant, format string, args ...any) {
-	if !ok {
-		l.violated(invariant, format, args...)
-	}
 }
 
 // wants notes the row that an application is about to put.
@@ -112,27 +105,27 @@ func (l *law) wants(row outbox.Row) {
 
 // observe is called each time a write is tried, with the row before and after it.
 func (l *law) observe(o *operation, before, after outbox.Row, accepted bool) {
-	l.events++
+	l.Events++
 	changed := !sameRow(before, after)
 	o.shown = o.showsIn(after)
 	if !changed {
-		l.note(o.by.number, "%s: no change, accepted %t", o, accepted)
+		l.Note(o.by.Number, "%s: no change, accepted %t", o, accepted)
 	} else {
 		o.applied = true
-		l.release(o.id())
-		l.note(o.by.number, "%s: %s -> %s, attempt %d, lane_at %v, maybe %t, code %q", o, before.Status, after.Status,
-			after.AttemptCount, after.LaneAt.Sub(l.begun), after.MayHaveArrived(), after.Code)
+		l.Release(o.id())
+		l.Note(o.by.Number, "%s: %s -> %s, attempt %d, lane_at %v, maybe %t, code %q", o, before.Status, after.Status,
+			after.AttemptCount, after.LaneAt.Sub(l.Begun), after.MayHaveArrived(), after.Code)
 	}
 	if o.claim != nil && o.shown {
 		o.result = after
 	}
 	switch {
 	case !accepted:
-		l.must(!changed, "I7", "%s was refused and changed the row", o)
+		l.Must(!changed, "I7", "%s was refused and changed the row", o)
 		l.mustBeForeign(o, before)
 		return
 	case !changed:
-		l.must(o.shown || o.put != nil, "I2", "%s was accepted and the row does not show it", o)
+		l.Must(o.shown || o.put != nil, "I2", "%s was accepted and the row does not show it", o)
 		l.mustBeRepeat(o, before)
 		return
 	}
@@ -180,10 +173,10 @@ func (o *operation) showsIn(row outbox.Row) bool {
 // mustBeRepeat holds an accepted write that changed nothing to be one that took effect before.
 func (l *law) mustBeRepeat(o *operation, row outbox.Row) {
 	if s := o.settlement; s != nil && row.Status == outbox.OutcomeUnknown {
-		l.must(s.RemoteRef == "" || row.RemoteRef != "", "conservation", "%s forgot the remote's reference", o)
+		l.Must(s.RemoteRef == "" || row.RemoteRef != "", "conservation", "%s forgot the remote's reference", o)
 	}
 	if o.settlement != nil && o.settlement.From == nil && !row.Status.Terminal() {
-		l.must(l.mine(o.by, o.settlement.Token), "I2", "%s was accepted from somebody else than the holder", o)
+		l.Must(l.mine(o.by, o.settlement.Token), "I2", "%s was accepted from somebody else than the holder", o)
 	}
 }
 
@@ -191,13 +184,13 @@ func (l *law) mustBeRepeat(o *operation, row outbox.Row) {
 // for is legal.
 func (l *law) mustBeForeign(o *operation, row outbox.Row) {
 	if s := o.settlement; s != nil && s.From == nil && row.Status == outbox.Dispatching && row.Token == s.Token {
-		l.violated(map[bool]string{true: "I5", false: "I2"}[s.Status == outbox.FailedRow], "%s was refused, and it is the holder's", o)
+		l.Violated(map[bool]string{true: "I5", false: "I2"}[s.Status == outbox.FailedRow], "%s was refused, and it is the holder's", o)
 	}
 }
 
 // asRead holds a write that is fenced by a reading to find what was read.
 func (l *law) asRead(o *operation, from *outbox.Row, before outbox.Row) {
-	l.must(from == nil || from.Status == before.Status && from.Token == before.Token && from.AttemptCount == before.AttemptCount,
+	l.Must(from == nil || from.Status == before.Status && from.Token == before.Token && from.AttemptCount == before.AttemptCount,
 		"I2", "%s, and the row is another than was read", o)
 }
 
@@ -211,8 +204,8 @@ func (l *law) mine(p *process, token string) bool {
 }
 
 func (l *law) wasPut(o *operation, before, after outbox.Row) {
-	l.must(before.Status == "", "I1", "%s replaced the row that was there", o)
-	l.must(o.put.Unreadable != nil || sameRow(*o.put, after), "conservation", "%s stored something else", o)
+	l.Must(before.Status == "", "I1", "%s replaced the row that was there", o)
+	l.Must(o.put.Unreadable != nil || sameRow(*o.put, after), "conservation", "%s stored something else", o)
 	l.history(o.id()).present = true
 }
 
@@ -222,7 +215,7 @@ func (l *law) unchanging(o *operation, before, after outbox.Row) {
 		before.ContentType == after.ContentType && maps.Equal(before.Headers, after.Headers) && before.Origin == after.Origin &&
 		before.CommandID == after.CommandID && before.Trace == after.Trace && before.CreatedAt.Equal(after.CreatedAt) &&
 		before.DeliverBy.Equal(after.DeliverBy)
-	l.must(same, "conservation", "%s changed what the application had put", o)
+	l.Must(same, "conservation", "%s changed what the application had put", o)
 }
 
 // placed holds a row to be in the lane that its status wants.
@@ -235,10 +228,10 @@ func (l *law) placed(o *operation, row outbox.Row) {
 	if row.Status == outbox.CompletedRow {
 		want = outbox.Lane{}
 	}
-	l.must(row.Lane == want, "I6", "%s: a %s row is in lane %v", o, row.Status, row.Lane)
-	l.must(row.LaneAt.IsZero() == (row.Status == outbox.CompletedRow), "I6", "%s: a %s row has lane_at %v", o, row.Status, row.LaneAt)
-	l.must(row.Status.Terminal() != row.ExpiresAt.IsZero(), "retention", "%s: a %s row expires at %v", o, row.Status, row.ExpiresAt)
-	l.must((row.Status == outbox.CompletedRow) != row.CompletedAt.IsZero(), "retention", "%s: a %s row was completed at %v", o, row.Status, row.CompletedAt)
+	l.Must(row.Lane == want, "I6", "%s: a %s row is in lane %v", o, row.Status, row.Lane)
+	l.Must(row.LaneAt.IsZero() == (row.Status == outbox.CompletedRow), "I6", "%s: a %s row has lane_at %v", o, row.Status, row.LaneAt)
+	l.Must(row.Status.Terminal() != row.ExpiresAt.IsZero(), "retention", "%s: a %s row expires at %v", o, row.Status, row.ExpiresAt)
+	l.Must((row.Status == outbox.CompletedRow) != row.CompletedAt.IsZero(), "retention", "%s: a %s row was completed at %v", o, row.Status, row.CompletedAt)
 	l.suspected(o, row)
 }
 
@@ -248,17 +241,17 @@ func (l *law) suspected(o *operation, row outbox.Row) {
 	suspects := l.history(row.ID).suspects()
 	switch {
 	case len(suspects) > 0:
-		l.must(row.MaybeSince.Equal(suspects[0].at), "I4", "%s: maybe_since is %v, and the first attempt that may have arrived was claimed at %v",
+		l.Must(row.MaybeSince.Equal(suspects[0].at), "I4", "%s: maybe_since is %v, and the first attempt that may have arrived was claimed at %v",
 			o, row.MaybeSince, suspects[0].at)
 	case row.Unreadable == nil && row.Status != outbox.CompletedRow:
-		l.must(row.MaybeSince.IsZero(), "I5", "%s: maybe_since is set, though every attempt demonstrably did not arrive", o)
+		l.Must(row.MaybeSince.IsZero(), "I5", "%s: maybe_since is set, though every attempt demonstrably did not arrive", o)
 	}
 	switch row.Status {
 	case outbox.FailedRow:
 		told := l.history(row.ID).answer[o.by].Kind == outbox.HadNoEffect || l.orderOf[o.by].Move == outbox.MarkFailed
-		l.must(len(suspects) == 0 || told, "I5", "%s: failed, and an attempt may have arrived", o)
+		l.Must(len(suspects) == 0 || told, "I5", "%s: failed, and an attempt may have arrived", o)
 	case outbox.OutcomeUnknown:
-		l.must(len(suspects) > 0 || row.Unreadable != nil, "I5", "%s: unknown, and no attempt can have arrived", o)
+		l.Must(len(suspects) > 0 || row.Unreadable != nil, "I5", "%s: unknown, and no attempt can have arrived", o)
 	}
 }
 

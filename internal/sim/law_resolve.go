@@ -8,11 +8,11 @@ import (
 
 // settledByLookup is the table of answers.
 func (l *law) settledByLookup(o *operation, h *history, before, after outbox.Row) {
-	p, now := o.by.policy(o.id().Destination), o.by.now()
+	p, now := o.by.policy(o.id().Destination), o.by.Now()
 	answer := h.answer[o.by]
 	l.mustBeLate(o.by, before, "is resolved")
-	l.must(before.LookupCount == o.settlement.From.LookupCount || after.Status != outbox.OutcomeUnknown, "I2", "%s: another lookup was faster", o)
-	l.must(after.LookupCount == before.LookupCount+1 || after.Status != outbox.OutcomeUnknown && after.LookupCount == o.settlement.From.LookupCount+1,
+	l.Must(before.LookupCount == o.settlement.From.LookupCount || after.Status != outbox.OutcomeUnknown, "I2", "%s: another lookup was faster", o)
+	l.Must(after.LookupCount == before.LookupCount+1 || after.Status != outbox.OutcomeUnknown && after.LookupCount == o.settlement.From.LookupCount+1,
 		"conservation", "%s: the lookup is not counted", o)
 	want := map[outbox.AnswerKind]outbox.Status{
 		outbox.TookEffect: outbox.CompletedRow, outbox.HadNoEffect: outbox.FailedRow,
@@ -23,10 +23,10 @@ func (l *law) settledByLookup(o *operation, h *history, before, after outbox.Row
 		if before.AttemptCount >= p.Attempts || !before.DeliverBy.IsZero() && !now.Before(before.DeliverBy) && after.Status == outbox.FailedRow {
 			want = outbox.FailedRow
 		}
-		l.must(after.Status != outbox.Pending || !after.LaneAt.After(now), "schedule", "%s: resent later than now", o)
+		l.Must(after.Status != outbox.Pending || !after.LaneAt.After(now), "schedule", "%s: resent later than now", o)
 	}
-	l.must(after.Status == want, "I5", "%s: the remote said %s", o, answer.Kind)
-	l.must(answer.Ref == "" || after.RemoteRef == answer.Ref, "conservation", "%s forgot the remote's reference", o)
+	l.Must(after.Status == want, "I5", "%s: the remote said %s", o, answer.Kind)
+	l.Must(answer.Ref == "" || after.RemoteRef == answer.Ref, "conservation", "%s forgot the remote's reference", o)
 	if after.Status == outbox.OutcomeUnknown {
 		wait := time.Minute
 		for range before.LookupCount {
@@ -34,12 +34,12 @@ func (l *law) settledByLookup(o *operation, h *history, before, after outbox.Row
 		}
 		const settling = 15 * time.Second
 		got := after.LaneAt.Sub(now)
-		l.must(got <= wait && got >= wait-settling-l.delays(o.by), "schedule", "%s: asked again after %v, want %v", o, got, wait)
+		l.Must(got <= wait && got >= wait-settling-l.delays(o.by), "schedule", "%s: asked again after %v, want %v", o, got, wait)
 	}
 }
 
 // delays is by how much a write of a process may be late.
-func (l *law) delays(p *process) time.Duration { return l.odds.longestDelay + l.odds.longestPause }
+func (l *law) delays(p *process) time.Duration { return l.odds.LongestDelay + l.odds.LongestPause }
 
 // ordering is called when a person gives an order.
 func (l *law) ordering(p *process, order outbox.Order) {
@@ -47,7 +47,7 @@ func (l *law) ordering(p *process, order outbox.Order) {
 		l.orderOf = map[*process]outbox.Order{}
 	}
 	l.orderOf[p] = order
-	l.note(p.number, "orders %s", order.Move)
+	l.Note(p.Number, "orders %s", order.Move)
 }
 
 // settledByPerson is the table of orders.
@@ -64,24 +64,24 @@ func (l *law) settledByPerson(o *operation, h *history, before, after outbox.Row
 	case outbox.Cancel:
 		from, to = outbox.Pending, outbox.FailedRow
 	}
-	l.must(before.Status == from && after.Status == to, "I2", "%s: %s made %s of %s", o, order.Move, after.Status, before.Status)
+	l.Must(before.Status == from && after.Status == to, "I2", "%s: %s made %s of %s", o, order.Move, after.Status, before.Status)
 	if from == outbox.OutcomeUnknown && !order.Force {
 		l.mustBeLate(o.by, before, "is resolved by a person")
 	} else if from != outbox.OutcomeUnknown {
-		l.must(len(h.suspects()) == 0, "I4", "%s: %s, and an attempt may have arrived", o, order.Move)
+		l.Must(len(h.suspects()) == 0, "I4", "%s: %s, and an attempt may have arrived", o, order.Move)
 	}
 	if to == outbox.Pending {
-		l.must(after.AttemptCount == 0, "I8", "%s: no new budget", o)
+		l.Must(after.AttemptCount == 0, "I8", "%s: no new budget", o)
 		h.claims = 0
 		if order.NeverArrived {
 			h.clear()
 		} else if len(h.suspects()) > 0 {
 			p := o.by.policy(o.id().Destination)
-			l.must(l.recognised(p, h, before, o.settlement.LaneAt.Add(p.SendTimeout+outbox.ClaimMargin)), "I4",
+			l.Must(l.recognised(p, h, before, o.settlement.LaneAt.Add(p.SendTimeout+outbox.ClaimMargin)), "I4",
 				"%s: resent, and the remote may not recognise it", o)
 		}
 	} else {
-		l.must(after.AttemptCount == before.AttemptCount, "I8", "%s changed the number of attempts", o)
+		l.Must(after.AttemptCount == before.AttemptCount, "I8", "%s changed the number of attempts", o)
 	}
-	l.must(after.ResolvedBy == order.By && after.Reason == order.Reason && !after.ResolvedAt.IsZero(), "conservation", "%s: who, when and why are not on record", o)
+	l.Must(after.ResolvedBy == order.By && after.Reason == order.Reason && !after.ResolvedAt.IsZero(), "conservation", "%s: who, when and why are not on record", o)
 }

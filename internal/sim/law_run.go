@@ -88,13 +88,13 @@ func (l *law) dispatched(p *process, report outbox.Report, err error) {
 		"failed": {report.Failed, want[outbox.FailedRow]}, "unknown": {report.Unknown, want[outbox.OutcomeUnknown]},
 		"unsettled": {report.Unsettled, want[""]}, "ended": {report.Ended, ended},
 	} {
-		l.must(sameIDs(lists[0], lists[1]), "report", "process %d reports %v as %s, want %v", p.number, lists[0], name, lists[1])
+		l.Must(sameIDs(lists[0], lists[1]), "report", "process %d reports %v as %s, want %v", p.Number, lists[0], name, lists[1])
 	}
 	for _, id := range takenOver {
-		l.must(slices.Contains(report.TakenOver, id), "report", "process %d took over %v and does not say so", p.number, id)
+		l.Must(slices.Contains(report.TakenOver, id), "report", "process %d took over %v and does not say so", p.Number, id)
 	}
-	l.must(report.Claimed() == len(p.told.holds), "report", "process %d says that it claimed %d rows, not %d", p.number, report.Claimed(), len(p.told.holds))
-	l.must(err == nil || p.told.trouble, "report", "process %d had no trouble and says %v", p.number, err)
+	l.Must(report.Claimed() == len(p.told.holds), "report", "process %d says that it claimed %d rows, not %d", p.Number, report.Claimed(), len(p.told.holds))
+	l.Must(err == nil || p.told.trouble, "report", "process %d had no trouble and says %v", p.Number, err)
 }
 
 func sameIDs(a, b []outbox.ID) bool {
@@ -114,35 +114,35 @@ func (p *process) observer() *observer { return &observer{process: p} }
 
 // Attempted implements [outbox.Observer].
 func (o *observer) Attempted(a outbox.Attempt) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	o.Mu.Lock()
+	defer o.Mu.Unlock()
 	o.attempts++
 	o.law.scan("an attempt", a)
 }
 
 // Looked implements [outbox.ReconcileObserver].
 func (o *observer) Looked(look outbox.Look) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	o.Mu.Lock()
+	defer o.Mu.Unlock()
 	o.looks++
 	o.law.scan("a look", look)
 }
 
 // Walked implements both.
 func (o *observer) Walked(walk outbox.Walk) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	o.Mu.Lock()
+	defer o.Mu.Unlock()
 	o.law.scan("a walk", walk)
 }
 
 // end is called when a process has ended.
 func (p *process) end(o *observer, report any, err error) {
-	p.kill()
+	p.Kill()
 	p.law.scan("a report", report)
 	p.law.scan("a run's error", err)
-	if d, ok := report.(outbox.Report); ok && !p.dead {
-		p.law.must(o.attempts == d.Claimed()+len(d.Ended), "report", "process %d told its observer of %d attempts, not %d",
-			p.number, o.attempts, d.Claimed()+len(d.Ended))
+	if d, ok := report.(outbox.Report); ok && !p.Dead {
+		p.law.Must(o.attempts == d.Claimed()+len(d.Ended), "report", "process %d told its observer of %d attempts, not %d",
+			p.Number, o.attempts, d.Claimed()+len(d.Ended))
 	}
 }
 
@@ -157,7 +157,7 @@ func (l *law) scan(what string, said any) {
 	} else if blob, err := json.Marshal(said); err == nil {
 		_ = blob
 	}
-	l.must(!strings.Contains(text, secret), "I12", "%s reveals it: %s", what, text)
+	l.Must(!strings.Contains(text, secret), "I12", "%s reveals it: %s", what, text)
 }
 
 // reconciled holds a reconciler's report to what became of the rows.
@@ -170,9 +170,9 @@ func (l *law) reconciled(p *process, report outbox.ReconcileReport, err error) {
 		"completed": {report.Completed, want[outbox.CompletedRow]}, "failed": {report.Failed, want[outbox.FailedRow]},
 		"resent": {report.Resent, want[outbox.Pending]},
 	} {
-		l.must(sameIDs(lists[0], lists[1]), "report", "process %d reports %v as %s, want %v", p.number, lists[0], name, lists[1])
+		l.Must(sameIDs(lists[0], lists[1]), "report", "process %d reports %v as %s, want %v", p.Number, lists[0], name, lists[1])
 	}
-	l.must(err == nil || p.told.trouble, "report", "process %d had no trouble and says %v", p.number, err)
+	l.Must(err == nil || p.told.trouble, "report", "process %d had no trouble and says %v", p.Number, err)
 }
 
 // over reports whether nothing is left to do about a row: it is at its end, waits for a person, or for
@@ -198,7 +198,7 @@ func (l *law) next() (at time.Time, open bool) {
 	now := time.Now()
 	at = now.Add(time.Hour)
 	for _, v := range l.versions {
-		if from := l.begun.Add(v.from + v.overlap); from.After(now) {
+		if from := l.Begun.Add(v.from + v.overlap); from.After(now) {
 			at, open = earlier(at, from), true
 		}
 	}
@@ -228,7 +228,7 @@ func earlier(a, b time.Time) time.Time {
 func (l *law) stuck(bound time.Duration) {
 	for _, id := range l.ids() {
 		if row, exists := l.table.row(id); exists && !l.over(row, time.Now()) {
-			l.violated("liveness", "%s is still %s after %v without trouble: lane_at %v, until %v, attempt %d, code %q",
+			l.Violated("liveness", "%s is still %s after %v without trouble: lane_at %v, until %v, attempt %d, code %q",
 				id, row.Status, bound, row.LaneAt, row.Until, row.AttemptCount, row.Code)
 		}
 	}
@@ -236,8 +236,8 @@ func (l *law) stuck(bound time.Duration) {
 
 // end holds what is left against the remote's own log.
 func (l *law) end() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.Mu.Lock()
+	defer l.Mu.Unlock()
 	l.remote.coming = slices.Clip(l.remote.coming)
 	for len(l.remote.coming) > 0 {
 		next := l.remote.coming[0]
@@ -247,15 +247,15 @@ func (l *law) end() {
 	for _, id := range l.ids() {
 		h, effects := l.history(id), len(l.remote.effects[id])
 		row, exists := l.table.row(id)
-		l.must(exists || !h.present, "conservation", "%s is gone", id)
+		l.Must(exists || !h.present, "conservation", "%s is gone", id)
 		ordered := row.ResolvedBy != ""
 		switch row.Status {
 		case outbox.CompletedRow:
-			l.must(effects > 0, "I5", "%s is completed and never took effect", id)
+			l.Must(effects > 0, "I5", "%s is completed and never took effect", id)
 		case outbox.FailedRow:
-			l.must(effects == 0 || ordered, "I5", "%s is failed and took effect", id)
+			l.Must(effects == 0 || ordered, "I5", "%s is failed and took effect", id)
 		case "":
-			l.must(effects == 0, "I1", "%s took effect without a row", id)
+			l.Must(effects == 0, "I1", "%s took effect without a row", id)
 		}
 	}
 }

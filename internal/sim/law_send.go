@@ -4,31 +4,32 @@ import (
 	"time"
 
 	"github.com/landfall-dev/landfall/internal/outbox"
+	"github.com/landfall-dev/landfall/internal/sim/stage"
 )
 
 // sending is called when a process calls a sender: right after its last check.
 func (l *law) sending(p *process, row outbox.Row) *attempt {
-	l.events++
-	l.note(p.number, "sends %s under %s", row.ID, marked(row.Token))
-	policy, now := p.policy(row.Destination), p.now()
+	l.Events++
+	l.Note(p.Number, "sends %s under %s", row.ID, stage.Marked(row.Token))
+	policy, now := p.policy(row.Destination), p.Now()
 	h := l.history(row.ID)
 	stored, _ := l.table.row(row.ID)
-	l.must(sameRow(stored, row), "I3", "what is sent of %s is not the row as it is stored, claimed", row.ID)
-	l.must(row.Unreadable == nil, "I3", "%s is sent, and it cannot be read", row.ID)
+	l.Must(sameRow(stored, row), "I3", "what is sent of %s is not the row as it is stored, claimed", row.ID)
+	l.Must(row.Unreadable == nil, "I3", "%s is sent, and it cannot be read", row.ID)
 	a := h.find(row.Token)
 	if a == nil || a.by != p || row.Status != outbox.Dispatching {
-		l.violated("I2", "%s is sent by process %d, which does not hold it", row.ID, p.number)
+		l.Violated("I2", "%s is sent by process %d, which does not hold it", row.ID, p.Number)
 		return nil
 	}
 	a.sends++
 	a.sending = true
-	l.must(a.sends == 1, "I4", "%s is sent %d times under one claim", row.ID, a.sends)
-	l.must(!now.Truncate(time.Millisecond).After(a.at.Add(outbox.SkewMargin)), "I3", "%s is sent %v after it was claimed", row.ID, now.Sub(a.at))
-	deadline, _ := p.ctx.Deadline()
-	l.must(time.Until(deadline) >= policy.SendTimeout+outbox.ClaimMargin/2, "I3", "%s is sent with %v left", row.ID, time.Until(deadline))
+	l.Must(a.sends == 1, "I4", "%s is sent %d times under one claim", row.ID, a.sends)
+	l.Must(!now.Truncate(time.Millisecond).After(a.at.Add(outbox.SkewMargin)), "I3", "%s is sent %v after it was claimed", row.ID, now.Sub(a.at))
+	deadline, _ := p.Ctx.Deadline()
+	l.Must(time.Until(deadline) >= policy.SendTimeout+outbox.ClaimMargin/2, "I3", "%s is sent with %v left", row.ID, time.Until(deadline))
 	if len(h.suspects()) > 0 {
-		l.happened["sent again though it may have arrived"]++
-		l.must(l.recognised(policy, h, row, row.Until), "I4",
+		l.Happened["sent again though it may have arrived"]++
+		l.Must(l.recognised(policy, h, row, row.Until), "I4",
 			"%s is sent again, an earlier attempt may have arrived, and the remote may not recognise it", row.ID)
 	}
 	l.alone(p, a, row)
@@ -52,41 +53,41 @@ func (l *law) alone(p *process, sent *attempt, row outbox.Row) {
 			}
 		}
 	}
-	l.must(alone == 0 || all == 1, "I8", "%s is sent beside another row, and one of them was abandoned before", row.ID)
-	l.must(here <= p.policy(row.Destination).Concurrency, "concurrency", "%d sends at once to %s", here, row.Destination)
-	l.must(all <= p.config.concurrency, "concurrency", "%d sends at once", all)
+	l.Must(alone == 0 || all == 1, "I8", "%s is sent beside another row, and one of them was abandoned before", row.ID)
+	l.Must(here <= p.policy(row.Destination).Concurrency, "concurrency", "%d sends at once to %s", here, row.Destination)
+	l.Must(all <= p.config.concurrency, "concurrency", "%d sends at once", all)
 }
 
 // departing is called when the request leaves.
 func (l *law) departing(p *process, row outbox.Row) {
-	l.events++
+	l.Events++
 	stored, _ := l.table.row(row.ID)
-	l.must(stored.Status == outbox.Dispatching && stored.Token == row.Token, "I3", "a request for %s leaves, and its claim is over", row.ID)
+	l.Must(stored.Status == outbox.Dispatching && stored.Token == row.Token, "I3", "a request for %s leaves, and its claim is over", row.ID)
 }
 
 // sent is called when a sender has reported an outcome, or panicked: that is the zero one, unknown.
 func (l *law) sent(p *process, a *attempt, out outbox.Outcome) {
-	l.events++
-	if a == nil || !a.sending || p.dead {
+	l.Events++
+	if a == nil || !a.sending || p.Dead {
 		return
 	}
-	l.note(p.number, "hears %s %q of %s", out.Kind, out.Code, marked(a.token))
-	a.sending, a.answer, a.answered = false, &out, p.now()
+	l.Note(p.Number, "hears %s %q of %s", out.Kind, out.Code, stage.Marked(a.token))
+	a.sending, a.answer, a.answered = false, &out, p.Now()
 }
 
 // settling is called when a process begins to settle: it does not wait for the sender any more.
 func (l *law) settling(p *process, s outbox.Settlement) {
 	if a := l.history(s.ID).find(s.Token); a != nil && a.sending {
-		a.sending, a.answered = false, p.now()
+		a.sending, a.answered = false, p.Now()
 	}
 }
 
 // asking is called when a process asks a remote about a row.
 func (l *law) asking(p *process, row outbox.Row) {
-	l.events++
-	l.note(p.number, "asks about %s", row.ID)
+	l.Events++
+	l.Note(p.Number, "asks about %s", row.ID)
 	l.mustBeLate(p, row, "is asked about")
-	l.must(row.Status == outbox.OutcomeUnknown, "I4", "%s is asked about, and it is %s", row.ID, row.Status)
+	l.Must(row.Status == outbox.OutcomeUnknown, "I4", "%s is asked about, and it is %s", row.ID, row.Status)
 }
 
 // mustBeLate holds a final word on a row, as it was read, to come when nothing can arrive any more. What
@@ -94,8 +95,8 @@ func (l *law) asking(p *process, row outbox.Row) {
 func (l *law) mustBeLate(p *process, row outbox.Row, what string) {
 	for _, a := range l.history(row.ID).attempts {
 		if a.verdict == suspect {
-			latest := a.until.Add(-a.by.skew).Add(p.policy(row.Destination).LateArrival)
-			l.must(!time.Now().Before(latest), "I4", "%s %s %v too early", row.ID, what, time.Until(latest))
+			latest := a.until.Add(-a.by.Skew).Add(p.policy(row.Destination).LateArrival)
+			l.Must(!time.Now().Before(latest), "I4", "%s %s %v too early", row.ID, what, time.Until(latest))
 		}
 		if a.token == row.Token {
 			return
@@ -105,9 +106,9 @@ func (l *law) mustBeLate(p *process, row outbox.Row, what string) {
 
 // answered is called when a lookup has answered.
 func (l *law) answered(p *process, row outbox.Row, answer outbox.Answer) {
-	l.events++
-	if !p.dead {
-		l.note(p.number, "is told %s about %s", answer.Kind, row.ID)
+	l.Events++
+	if !p.Dead {
+		l.Note(p.Number, "is told %s about %s", answer.Kind, row.ID)
 		l.history(row.ID).answer[p] = answer
 	}
 }
@@ -115,22 +116,22 @@ func (l *law) answered(p *process, row outbox.Row, answer outbox.Answer) {
 // mustHaveLanded holds a completed row to have taken effect.
 func (l *law) mustHaveLanded(o *operation) {
 	l.remote.catchUp()
-	l.must(len(l.remote.effects[o.id()]) > 0 || l.orderOf[o.by].Move == outbox.MarkCompleted, "I5", "%s: completed, and it has not taken effect", o)
+	l.Must(len(l.remote.effects[o.id()]) > 0 || l.orderOf[o.by].Move == outbox.MarkCompleted, "I5", "%s: completed, and it has not taken effect", o)
 }
 
 // mustBeAskedInTime holds a row of unknown outcome to be looked at when its remote can be asked, or at its
 // next look, and not much later.
 func (l *law) mustBeAskedInTime(o *operation, row outbox.Row) {
 	p := o.by.policy(row.Destination)
-	if o.by.kind == "dispatcher" && !row.Until.IsZero() {
+	if o.by.Kind == "dispatcher" && !row.Until.IsZero() {
 		first := row.Until.Add(p.LateArrival + outbox.SkewMargin)
-		l.must(row.LaneAt.Equal(first), "schedule", "%s: the first look is at %v, want %v", o, row.LaneAt, first)
+		l.Must(row.LaneAt.Equal(first), "schedule", "%s: the first look is at %v, want %v", o, row.LaneAt, first)
 	}
-	latest := o.by.now().Add(time.Hour)
-	for _, end := range []time.Time{row.Until, o.by.now().Add(p.SendTimeout + outbox.ClaimMargin)} {
+	latest := o.by.Now().Add(time.Hour)
+	for _, end := range []time.Time{row.Until, o.by.Now().Add(p.SendTimeout + outbox.ClaimMargin)} {
 		if at := end.Add(p.LateArrival + outbox.SkewMargin); at.After(latest) {
 			latest = at
 		}
 	}
-	l.must(!row.LaneAt.After(latest), "liveness", "%s: the next look is at %v", o, row.LaneAt)
+	l.Must(!row.LaneAt.After(latest), "liveness", "%s: the next look is at %v", o, row.LaneAt)
 }

@@ -11,40 +11,40 @@ import (
 // settled is called when a settlement changed a row's status, or began a new wait.
 func (l *law) settled(o *operation, before, after outbox.Row) {
 	s, h := o.settlement, l.history(o.id())
-	l.must(after.Token == before.Token && after.ClaimedAt.Equal(before.ClaimedAt) && after.Until.Equal(before.Until) && after.Window == before.Window,
+	l.Must(after.Token == before.Token && after.ClaimedAt.Equal(before.ClaimedAt) && after.Until.Equal(before.Until) && after.Window == before.Window,
 		"I2", "%s changed the claim", o)
 	l.asRead(o, s.From, before)
 	switch {
 	case s.From == nil:
 		l.settledByHolder(o, h, before, after)
-	case o.by.kind == "reconciler" && before.Status == outbox.OutcomeUnknown:
+	case o.by.Kind == "reconciler" && before.Status == outbox.OutcomeUnknown:
 		l.settledByLookup(o, h, before, after)
-	case o.by.kind == "operator":
+	case o.by.Kind == "operator":
 		l.settledByPerson(o, h, before, after)
 	default:
 		l.settledByReader(o, h, before, after)
 	}
-	l.happened[fmt.Sprintf("%s made %s of %s", o.by.kind, after.Status, before.Status)]++
+	l.Happened[fmt.Sprintf("%s made %s of %s", o.by.Kind, after.Status, before.Status)]++
 	if after.Status == outbox.CompletedRow {
 		l.mustHaveLanded(o)
 	}
 	if after.Status == outbox.OutcomeUnknown {
 		l.mustBeAskedInTime(o, after)
 	}
-	l.must(after.Code != "" || before.Code == "", "conservation", "%s forgot the last trouble", o)
-	l.must(after.RemoteRef != "" || before.RemoteRef == "", "conservation", "%s forgot the remote's reference", o)
-	if o.by.kind != "operator" {
-		l.must(after.Resolution == before.Resolution, "conservation", "%s changed what a person had noted", o)
-		l.must(after.AttemptCount == before.AttemptCount, "I8", "%s changed the number of attempts", o)
+	l.Must(after.Code != "" || before.Code == "", "conservation", "%s forgot the last trouble", o)
+	l.Must(after.RemoteRef != "" || before.RemoteRef == "", "conservation", "%s forgot the remote's reference", o)
+	if o.by.Kind != "operator" {
+		l.Must(after.Resolution == before.Resolution, "conservation", "%s changed what a person had noted", o)
+		l.Must(after.AttemptCount == before.AttemptCount, "I8", "%s changed the number of attempts", o)
 	}
-	if o.by.kind != "reconciler" {
-		l.must(after.LookupCount == before.LookupCount, "conservation", "%s changed the number of lookups", o)
+	if o.by.Kind != "reconciler" {
+		l.Must(after.LookupCount == before.LookupCount, "conservation", "%s changed the number of lookups", o)
 	}
 	if after.Status.Terminal() {
 		keeps := time.Until(after.ExpiresAt)
 		retention := o.by.policy(o.id().Destination).Retention
 		const about = 2 * time.Hour // it may have been decided a while ago, by another clock
-		l.must(keeps > retention-about && keeps < retention+about, "retention", "%s: kept for %v, want %v", o, keeps, retention)
+		l.Must(keeps > retention-about && keeps < retention+about, "retention", "%s: kept for %v, want %v", o, keeps, retention)
 	}
 }
 
@@ -52,11 +52,11 @@ func (l *law) settled(o *operation, before, after outbox.Row) {
 func (l *law) settledByHolder(o *operation, h *history, before, after outbox.Row) {
 	a := h.find(o.settlement.Token)
 	if a == nil || a.by != o.by || before.Token != a.token {
-		l.violated("I2", "%s was accepted from somebody else than the holder", o)
+		l.Violated("I2", "%s was accepted from somebody else than the holder", o)
 		return
 	}
 	if before.Status != outbox.Dispatching {
-		l.must(before.Status == outbox.OutcomeUnknown && after.Status == outbox.CompletedRow, "I2", "%s after the claim was over", o)
+		l.Must(before.Status == outbox.OutcomeUnknown && after.Status == outbox.CompletedRow, "I2", "%s after the claim was over", o)
 	}
 	out := outbox.Retryable("", 0)
 	if a.sends > 0 {
@@ -73,7 +73,7 @@ func (l *law) settledByHolder(o *operation, h *history, before, after outbox.Row
 	default:
 		a.verdict = harmless
 	}
-	l.must(out.Ref == "" || after.RemoteRef == out.Ref, "conservation", "%s forgot the remote's reference", o)
+	l.Must(out.Ref == "" || after.RemoteRef == out.Ref, "conservation", "%s forgot the remote's reference", o)
 	l.follows(o, h, a, out, before, after)
 }
 
@@ -85,26 +85,26 @@ func (l *law) follows(o *operation, h *history, a *attempt, out outbox.Outcome, 
 		heard = a.at
 	}
 	soonest, latest := waits(p, before, out)
-	reason := l.noRoom(p, before, h, o.by.now(), heard.Add(soonest), o.by.now().Add(latest))
+	reason := l.noRoom(p, before, h, o.by.Now(), heard.Add(soonest), o.by.Now().Add(latest))
 	switch after.Status {
 	case outbox.CompletedRow:
-		l.must(out.Kind == outbox.Landed, "I5", "%s: completed, and the sender said %s", o, out.Kind)
+		l.Must(out.Kind == outbox.Landed, "I5", "%s: completed, and the sender said %s", o, out.Kind)
 	case outbox.Pending:
-		l.must(out.Kind == outbox.NotArrived || out.Kind == outbox.MaybeArrived, "I4", "%s: put off, and the sender said %s", o, out.Kind)
-		l.must(h.claims < p.Attempts, "I8", "%s: put off after %d attempts, with a budget of %d", o, h.claims, p.Attempts)
-		l.must(after.DeliverBy.IsZero() || after.LaneAt.Before(after.DeliverBy), "deliver_by", "%s: put off past it", o)
-		l.must(!after.LaneAt.Before(heard.Add(soonest-2*time.Millisecond)), "schedule", "%s: put off by less than %v", o, soonest)
-		l.must(!after.LaneAt.After(o.by.now().Add(latest)), "schedule", "%s: put off by more than %v", o, latest)
-		l.must(!maybe || p.Deduplicates != outbox.Never, "I4", "%s: put off, and the remote never deduplicates", o)
+		l.Must(out.Kind == outbox.NotArrived || out.Kind == outbox.MaybeArrived, "I4", "%s: put off, and the sender said %s", o, out.Kind)
+		l.Must(h.claims < p.Attempts, "I8", "%s: put off after %d attempts, with a budget of %d", o, h.claims, p.Attempts)
+		l.Must(after.DeliverBy.IsZero() || after.LaneAt.Before(after.DeliverBy), "deliver_by", "%s: put off past it", o)
+		l.Must(!after.LaneAt.Before(heard.Add(soonest-2*time.Millisecond)), "schedule", "%s: put off by less than %v", o, soonest)
+		l.Must(!after.LaneAt.After(o.by.Now().Add(latest)), "schedule", "%s: put off by more than %v", o, latest)
+		l.Must(!maybe || p.Deduplicates != outbox.Never, "I4", "%s: put off, and the remote never deduplicates", o)
 	case outbox.FailedRow:
-		l.must(out.Kind != outbox.Landed && !maybe, "I5", "%s: failed, and an attempt arrived or may have", o)
-		l.must(out.Kind == outbox.Refused || reason || before.Unreadable != nil, "effort", "%s: given up with room for another attempt", o)
+		l.Must(out.Kind != outbox.Landed && !maybe, "I5", "%s: failed, and an attempt arrived or may have", o)
+		l.Must(out.Kind == outbox.Refused || reason || before.Unreadable != nil, "effort", "%s: given up with room for another attempt", o)
 	case outbox.OutcomeUnknown:
-		l.must(out.Kind != outbox.Landed, "I5", "%s: unknown, and the sender said completed", o)
-		l.must(out.Kind == outbox.Refused || reason || before.Unreadable != nil, "effort", "%s: given up with room for another attempt", o)
+		l.Must(out.Kind != outbox.Landed, "I5", "%s: unknown, and the sender said completed", o)
+		l.Must(out.Kind == outbox.Refused || reason || before.Unreadable != nil, "effort", "%s: given up with room for another attempt", o)
 	}
-	l.must(after.Status == outbox.CompletedRow || after.Code != "", "conservation", "%s: no code says why", o)
-	l.must(after.Status != outbox.OutcomeUnknown || out.Code == "" || after.Code == out.Code, "conservation", "%s: the code is %q, not %q", o, after.Code, out.Code)
+	l.Must(after.Status == outbox.CompletedRow || after.Code != "", "conservation", "%s: no code says why", o)
+	l.Must(after.Status != outbox.OutcomeUnknown || out.Code == "" || after.Code == out.Code, "conservation", "%s: the code is %q, not %q", o, after.Code, out.Code)
 }
 
 // waits is the shortest and the longest wait after an attempt.
@@ -148,52 +148,52 @@ func (l *law) recognised(p outbox.Policy, h *history, row outbox.Row, until time
 
 // settledByReader is what a dispatcher may do to a row that it did not claim.
 func (l *law) settledByReader(o *operation, h *history, before, after outbox.Row) {
-	p, now := o.by.policy(o.id().Destination), o.by.now()
-	l.must(o.by.kind == "dispatcher" || before.Unreadable != nil, "I2", "%s by a %s", o, o.by.kind)
+	p, now := o.by.policy(o.id().Destination), o.by.Now()
+	l.Must(o.by.Kind == "dispatcher" || before.Unreadable != nil, "I2", "%s by a %s", o, o.by.Kind)
 	switch before.Status {
 	case outbox.Dispatching:
 		last := h.attempts[len(h.attempts)-1]
-		l.must(time.Now().After(last.until.Add(-last.by.skew)), "I2", "%s, and the claim of process %d is alive", o, last.by.number)
-		l.must(now.After(before.Until.Add(outbox.SkewMargin)), "I2", "%s, less than the margin after %v", o, before.Until)
-		l.must(after.Status == outbox.OutcomeUnknown, "I5", "%s: abandoned, and now %s", o, after.Status)
+		l.Must(time.Now().After(last.until.Add(-last.by.Skew)), "I2", "%s, and the claim of process %d is alive", o, last.by.Number)
+		l.Must(now.After(before.Until.Add(outbox.SkewMargin)), "I2", "%s, less than the margin after %v", o, before.Until)
+		l.Must(after.Status == outbox.OutcomeUnknown, "I5", "%s: abandoned, and now %s", o, after.Status)
 		last.verdict = suspect
 	case outbox.Pending, outbox.InvalidStatus:
-		l.must(!before.LaneAt.After(now), "schedule", "%s before it was due", o)
-		l.must(!p.Retired || before.Unreadable != nil || !before.DeliverBy.IsZero() && !now.Before(before.DeliverBy),
+		l.Must(!before.LaneAt.After(now), "schedule", "%s before it was due", o)
+		l.Must(!p.Retired || before.Unreadable != nil || !before.DeliverBy.IsZero() && !now.Before(before.DeliverBy),
 			"I6", "%s, though its destination may come back", o)
 		want := outbox.FailedRow
 		if len(h.suspects()) > 0 {
 			want = outbox.OutcomeUnknown
 		}
-		l.must(after.Status == want, "I5", "%s: ended from pending, want %s", o, want)
+		l.Must(after.Status == want, "I5", "%s: ended from pending, want %s", o, want)
 	default:
-		l.violated("I2", "%s from %s", o, before.Status)
+		l.Violated("I2", "%s from %s", o, before.Status)
 		return
 	}
 	reason := l.noRoom(p, before, h, now, now, now) || before.Unreadable != nil || p.Retired && before.Status == outbox.Dispatching
-	l.must(reason, "effort", "%s: given up with room for another attempt", o)
-	l.must(after.Code != "", "conservation", "%s: no code says why", o)
+	l.Must(reason, "effort", "%s: given up with room for another attempt", o)
+	l.Must(after.Code != "", "conservation", "%s: no code says why", o)
 }
 
 // refined is called when a settlement changed a row that showed it already: it may only have filled in
 // what the remote calls the effect.
 func (l *law) refined(o *operation, before, after outbox.Row) {
-	l.happened["a reference was filled in"]++
+	l.Happened["a reference was filled in"]++
 	filled := before
 	filled.RemoteRef = after.RemoteRef
-	l.must(sameRow(filled, after) && before.RemoteRef == "" && before.Status == outbox.OutcomeUnknown, "I7", "%s again changed the row", o)
+	l.Must(sameRow(filled, after) && before.RemoteRef == "" && before.Status == outbox.OutcomeUnknown, "I7", "%s again changed the row", o)
 }
 
 // toldSettlement is called when a process hears of its settlement.
 func (l *law) toldSettlement(o *operation, err error) {
-	if o.by.dead {
+	if o.by.Dead {
 		return
 	}
 	switch {
 	case err == nil:
-		l.must(o.shown, "I5", "%s: told that it is settled, and it is not", o)
+		l.Must(o.shown, "I5", "%s: told that it is settled, and it is not", o)
 	case errors.Is(err, outbox.ErrConflict):
-		l.must(!o.shown, "I7", "%s: told that it conflicts, and it took effect", o)
+		l.Must(!o.shown, "I7", "%s: told that it conflicts, and it took effect", o)
 	}
 	l.scan("an error of the table", err)
 	o.by.told.settled(o.settlement, err)
@@ -201,15 +201,15 @@ func (l *law) toldSettlement(o *operation, err error) {
 
 // toldPut is called when an application hears of its put.
 func (l *law) toldPut(o *operation, err error) {
-	if o.by.dead {
+	if o.by.Dead {
 		return
 	}
 	wanted := o.put.Origin == l.history(o.id()).wanted.Origin
 	switch {
 	case err == nil:
-		l.must(o.shown, "I1", "%s: told that it is there, and it is not", o)
+		l.Must(o.shown, "I1", "%s: told that it is there, and it is not", o)
 	case errors.Is(err, outbox.ErrExists):
-		l.must(!wanted, "I1", "%s: told that the key is in use, and it is this row's", o)
+		l.Must(!wanted, "I1", "%s: told that the key is in use, and it is this row's", o)
 	}
 	l.scan("an error of the table", err)
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/landfall-dev/landfall/internal/outbox"
+	"github.com/landfall-dev/landfall/internal/sim/stage"
 )
 
 // lookup is a process's way to ask a remote.
@@ -17,43 +18,43 @@ type lookup struct {
 // know, not answer, or fail.
 func (l *lookup) Look(ctx context.Context, row outbox.Row) outbox.Answer {
 	c := l.call("look", row.ID, l.rowSlot(row.ID))
-	l.mu.Lock()
+	l.Mu.Lock()
 	l.law.asking(l.process, row)
-	l.mu.Unlock()
+	l.Mu.Unlock()
 	answer := l.answer(ctx, c, row)
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.Mu.Lock()
+	defer l.Mu.Unlock()
 	l.law.answered(l.process, row, answer)
 	return answer
 }
 
 func (l *lookup) answer(ctx context.Context, c *call, row outbox.Row) outbox.Answer {
 	undecided := l.destination.remote.undecided
-	if l.calm.Load() {
+	if l.Calm.Load() {
 		undecided = 0
 	}
-	if c.chance(undecided / 4) {
+	if c.Chance(undecided / 4) {
 		panic("lookup " + secret)
 	}
-	if c.step(ctx) != nil {
+	if c.Step(ctx) != nil {
 		return outbox.Answer{Code: "sim.timeout"}
 	}
-	l.mu.Lock()
+	l.Mu.Lock()
 	l.remote.catchUp()
 	answer := outbox.Answer{Kind: outbox.NeverArrived, Code: "sim.not_found"}
 	if d := l.remote.visible(row.ID); d != nil {
-		answer = outbox.Answer{Kind: outbox.TookEffect, Ref: pick(c.dice, "", d.ref())}
-	} else if c.chance(0.2) {
+		answer = outbox.Answer{Kind: outbox.TookEffect, Ref: stage.Pick(c.Dice, "", d.ref())}
+	} else if c.Chance(0.2) {
 		answer = outbox.Answer{Kind: outbox.HadNoEffect, Code: "sim.failed"}
 	}
-	l.mu.Unlock()
+	l.Mu.Unlock()
 	switch {
-	case c.chance(undecided):
+	case c.Chance(undecided):
 		answer = outbox.Answer{Code: "sim.undecided"}
-	case c.chance(undecided / 2):
-		_ = c.pass(ctx, time.Hour)
+	case c.Chance(undecided / 2):
+		_ = c.Pass(ctx, time.Hour)
 	}
-	if c.step(ctx) != nil {
+	if c.Step(ctx) != nil {
 		return outbox.Answer{Code: "sim.timeout"}
 	}
 	return answer

@@ -10,6 +10,7 @@ import (
 
 	"github.com/landfall-dev/landfall/internal/outbox"
 	"github.com/landfall-dev/landfall/internal/outbox/memory"
+	"github.com/landfall-dev/landfall/internal/sim/stage"
 )
 
 // memoryTable is the store without AWS behind a bad network and with an index that is behind.
@@ -82,12 +83,12 @@ type memoryPort struct {
 func (m *memoryPort) List(ctx context.Context, lane outbox.Lane, before time.Time, after string) ([]outbox.Entry, string, error) {
 	c := m.process.call("list", lane, m.laneSlot(lane))
 	var age time.Duration
-	if c.chance(c.odds.stale) {
+	if c.Chance(c.Odds.Stale) {
 		const oldest = 30 * time.Second
-		age = c.between(10*time.Millisecond, oldest)
+		age = c.Between(10*time.Millisecond, oldest)
 	}
 	var next string
-	page, err := reads(ctx, c, "list "+lane.String(), func() ([]outbox.Entry, error) {
+	page, err := stage.Reads(ctx, c.Call, "list "+lane.String(), func() ([]outbox.Entry, error) {
 		if age == 0 {
 			page, cursor, err := m.Store.List(ctx, lane, before, after)
 			next = cursor
@@ -97,8 +98,8 @@ func (m *memoryPort) List(ctx context.Context, lane outbox.Lane, before time.Tim
 		next = cursor
 		return page, nil
 	})
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	m.Mu.Lock()
+	defer m.Mu.Unlock()
 	m.process.told.listed(err)
 	return page, next, err
 }
@@ -106,40 +107,40 @@ func (m *memoryPort) List(ctx context.Context, lane outbox.Lane, before time.Tim
 // Get implements [outbox.Store].
 func (m *memoryPort) Get(ctx context.Context, id outbox.ID) (outbox.Row, error) {
 	c := m.process.call("get", id, m.rowSlot(id))
-	row, err := reads(ctx, c, fmt.Sprint("get ", id), func() (outbox.Row, error) { return m.Store.Get(ctx, id) })
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	row, err := stage.Reads(ctx, c.Call, fmt.Sprint("get ", id), func() (outbox.Row, error) { return m.Store.Get(ctx, id) })
+	m.Mu.Lock()
+	defer m.Mu.Unlock()
 	m.law.toldRow(m.process, row, err)
 	return row, err
 }
 
 // Claim implements [outbox.Store].
 func (m *memoryPort) Claim(ctx context.Context, claim outbox.Claim) (outbox.Row, error) {
-	m.mu.Lock()
+	m.Mu.Lock()
 	m.law.claiming(m.process, claim)
-	m.mu.Unlock()
+	m.Mu.Unlock()
 	o := &operation{by: m.process, claim: &claim}
-	row, err := writes(ctx, m.process.call("claim", claim.ID, m.rowSlot(claim.ID)), o, func(o *operation) (row outbox.Row, err error) {
+	row, err := stage.Writes(ctx, m.process.call("claim", claim.ID, m.rowSlot(claim.ID)).Call, o.id(), o, func(o *operation) (row outbox.Row, err error) {
 		err = m.try(o, func() error { row, err = m.Store.Claim(ctx, claim); return err })
 		return row, err
 	})
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	m.Mu.Lock()
+	defer m.Mu.Unlock()
 	m.law.toldClaim(o, row, err)
 	return row, err
 }
 
 // Settle implements [outbox.Store].
 func (m *memoryPort) Settle(ctx context.Context, s outbox.Settlement) error {
-	m.mu.Lock()
+	m.Mu.Lock()
 	m.law.settling(m.process, s)
-	m.mu.Unlock()
+	m.Mu.Unlock()
 	o := &operation{by: m.process, settlement: &s}
-	_, err := writes(ctx, m.process.call("settle", s.ID, m.rowSlot(s.ID)), o, func(o *operation) (none struct{}, err error) {
+	_, err := stage.Writes(ctx, m.process.call("settle", s.ID, m.rowSlot(s.ID)).Call, o.id(), o, func(o *operation) (none struct{}, err error) {
 		return none, m.try(o, func() error { return m.Store.Settle(ctx, s) })
 	})
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	m.Mu.Lock()
+	defer m.Mu.Unlock()
 	m.law.toldSettlement(o, err)
 	return err
 }
@@ -147,11 +148,11 @@ func (m *memoryPort) Settle(ctx context.Context, s outbox.Settlement) error {
 // Put is the application's.
 func (m *memoryPort) Put(ctx context.Context, row outbox.Row) error {
 	o := &operation{by: m.process, put: &row}
-	_, err := writes(ctx, m.process.call("put", row.ID, m.rowSlot(row.ID)), o, func(o *operation) (none struct{}, err error) {
+	_, err := stage.Writes(ctx, m.process.call("put", row.ID, m.rowSlot(row.ID)).Call, o.id(), o, func(o *operation) (none struct{}, err error) {
 		return none, m.try(o, func() error { return m.Store.Put(ctx, row) })
 	})
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	m.Mu.Lock()
+	defer m.Mu.Unlock()
 	m.law.toldPut(o, err)
 	return err
 }
@@ -162,7 +163,7 @@ func (w *world) rowSlot(id outbox.ID) int {
 }
 
 func (w *world) laneSlot(lane outbox.Lane) int {
-	return laneSlot + slices.IndexFunc(w.destinations, func(d destination) bool { return d.name == lane.Destination })
+	return rowsAtMost + slices.IndexFunc(w.destinations, func(d destination) bool { return d.name == lane.Destination })
 }
 
 var errUnreadable = errors.New("payload: missing")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/landfall-dev/landfall/internal/outbox"
+	"github.com/landfall-dev/landfall/internal/sim/stage"
 )
 
 // plan is what a seed decides before its world begins. The rest is decided call by call.
@@ -15,7 +16,7 @@ type plan struct {
 	destinations []destination
 	versions     []version
 	rows         []plannedRow
-	odds         odds
+	odds         stage.Odds
 	skew         time.Duration // a clock is wrong by up to so much either way
 	orders       int           // that people give
 	every        time.Duration // between sweeps, and at least between reconciliations
@@ -49,14 +50,6 @@ type plannedRow struct {
 	poison bool
 }
 
-// odds are the probabilities, per call, of what goes wrong between a process and its table.
-type odds struct {
-	crash, pause                              float64
-	refuse, lose, late, echo, repeat          float64
-	slow, stale                               float64
-	longestPause, longestDelay, longestAnswer time.Duration
-}
-
 // remoteOdds are those of one remote, per send or lookup.
 type remoteOdds struct {
 	unreachable, lost, busy, reject, fail, cut, hang, linger, deaf, panics, tardy float64
@@ -71,25 +64,25 @@ const secret = "s3cr3t"
 const destinationsAtMost, rowsAtMost = 3, 12
 
 func newPlan(seed uint64) plan {
-	d := roll(seed, "plan")
-	p := plan{length: d.seconds(4*time.Minute, 25*time.Minute)}
-	if d.chance(0.5) {
-		p.orders = 1 << d.below(7)
+	d := stage.Roll(seed, "plan")
+	p := plan{length: d.Seconds(4*time.Minute, 25*time.Minute)}
+	if d.Chance(0.5) {
+		p.orders = 1 << d.Below(7)
 	}
-	if d.chance(0.7) {
+	if d.Chance(0.7) {
 		p.skew = outbox.SkewMargin / 2
 	}
-	p.odds = newOdds(d)
-	for i := range 1 + d.below(destinationsAtMost) {
+	p.odds = stage.NewOdds(d)
+	for i := range 1 + d.Below(destinationsAtMost) {
 		p.destinations = append(p.destinations, destination{
-			name: fmt.Sprintf("d%d", i), lookup: d.chance(0.7),
-			late: d.seconds(10*time.Second, 10*time.Minute), remote: newRemoteOdds(d),
+			name: fmt.Sprintf("d%d", i), lookup: d.Chance(0.7),
+			late: d.Seconds(10*time.Second, 10*time.Minute), remote: newRemoteOdds(d),
 		})
 	}
 	p.every = time.Minute
 	p.versions = newVersions(d, p)
-	rows := 3 + d.below(rowsAtMost-2)
-	if d.chance(0.1) {
+	rows := 3 + d.Below(rowsAtMost-2)
+	if d.Chance(0.1) {
 		p.hurry(d)
 		rows = 2
 	}
@@ -102,79 +95,61 @@ func newPlan(seed uint64) plan {
 // hurry makes a world in which the same rows are given up, resent by people and given up again all the
 // time, while what was asked for before is still under way: what must be told apart then are claims of
 // the same row with the same number.
-func (p *plan) hurry(d *dice) {
+func (p *plan) hurry(d *stage.Dice) {
 	p.length, p.every, p.orders = 8*time.Minute, 10*time.Second, 300
 	p.destinations = p.destinations[:1]
 	p.destinations[0].lookup, p.destinations[0].late = true, time.Second
 	p.destinations[0].remote = remoteOdds{cut: 0.4, hang: 0.6, undecided: 0.3}
 	policy := p.versions[0].policies[0]
-	policy.Attempts, policy.SendTimeout, policy.LateArrival = 1+d.below(3), 2*time.Second, time.Second
-	policy.Deduplicates, policy.Retired = pick(d, outbox.Always, outbox.Never), false
+	policy.Attempts, policy.SendTimeout, policy.LateArrival = 1+d.Below(3), 2*time.Second, time.Second
+	policy.Deduplicates, policy.Retired = stage.Pick(d, outbox.Always, outbox.Never), false
 	slower := policy
 	slower.SendTimeout = 40 * time.Second // two versions at once, and the claims of one end much later
 	p.versions = []version{
 		{policies: []outbox.Policy{policy}, concurrency: 4, parts: 1},
 		{policies: []outbox.Policy{slower}, concurrency: 4, parts: 1, from: time.Second, overlap: p.length},
 	}
-	p.odds = odds{
-		crash: 0.3, late: 0.5, echo: 0.4, lose: 0.2, pause: 0.2, stale: 0.2,
-		longestPause: time.Minute, longestDelay: 4 * time.Minute, longestAnswer: time.Second,
+	p.odds = stage.Odds{
+		Crash: 0.3, Late: 0.5, Echo: 0.4, Lose: 0.2, Pause: 0.2, Stale: 0.2,
+		LongestPause: time.Minute, LongestDelay: 4 * time.Minute, LongestAnswer: time.Second,
 	}
 }
 
-// some is a probability that is 0 in many worlds, so that what is rare meets what is frequent.
-func some(d *dice, most float64) float64 {
-	if d.chance(0.5) {
-		return 0
-	}
-	return most * d.unit()
-}
-
-func newOdds(d *dice) odds {
-	return odds{
-		crash: some(d, 0.2), pause: some(d, 0.4),
-		refuse: some(d, 0.3), lose: some(d, 0.3), late: some(d, 0.4), echo: some(d, 0.3), repeat: some(d, 0.3),
-		slow: some(d, 0.3), stale: some(d, 0.5),
-		longestPause: d.between(time.Minute, 30*time.Minute), longestDelay: d.between(time.Second, 30*time.Minute),
-		longestAnswer: d.between(100*time.Millisecond, 10*time.Second),
-	}
-}
-
-func newRemoteOdds(d *dice) remoteOdds {
+func newRemoteOdds(d *stage.Dice) remoteOdds {
 	return remoteOdds{
-		unreachable: some(d, 0.3), lost: some(d, 0.3), busy: some(d, 0.5), reject: some(d, 0.2), fail: some(d, 0.3),
-		cut: some(d, 0.4), hang: some(d, 0.3), linger: some(d, 0.4), deaf: some(d, 0.1), panics: some(d, 0.1),
-		tardy: some(d, 0.5), undecided: some(d, 0.5), lag: d.chance(0.5),
+		unreachable: stage.Some(d, 0.3), lost: stage.Some(d, 0.3), busy: stage.Some(d, 0.5), reject: stage.Some(d, 0.2), fail: stage.Some(d, 0.3),
+		cut: stage.Some(d, 0.4), hang: stage.Some(d, 0.3), linger: stage.Some(d, 0.4), deaf: stage.Some(d, 0.1), panics: stage.Some(d, 0.1),
+		tardy: stage.Some(d, 0.5), undecided: stage.Some(d, 0.5), lag: d.Chance(0.5),
 	}
 }
 
-func newVersions(d *dice, p plan) []version {
-	first := version{concurrency: outbox.DefaultTotalConcurrency, parts: 1 + d.below(2)}
+func newVersions(d *stage.Dice, p plan) []version {
+	first := version{concurrency: outbox.DefaultTotalConcurrency, parts: 1 + d.Below(2)}
 	if len(p.destinations) == 1 { // several would race for it, in an order that is the scheduler's
-		first.concurrency = 1 + d.below(4)
+		first.concurrency = 1 + d.Below(4)
 	}
-	attempts := pick(d, 1, 2, 5, 5, 5)
+	attempts := stage.Pick(d, 1, 2, 5, 5, 5)
 	for _, destination := range p.destinations {
 		first.policies = append(first.policies, outbox.Policy{
-			Attempts:    1 + d.below(attempts),
-			Backoff:     pick(d, outbox.Backoff{}, outbox.Backoff{First: d.seconds(time.Second, 20*time.Second), Factor: 2, Max: d.seconds(20*time.Second, 5*time.Minute)}),
-			Concurrency: 1 + d.below(4), Deduplicates: newWindow(d), LateArrival: destination.late,
-			SendTimeout: newTimeout(d), Shards: 1 + d.below(3), Retention: 30 * 24 * time.Hour,
-			Retired: d.chance(0.03),
+			Attempts:    1 + d.Below(attempts),
+			Backoff:     stage.Pick(d, outbox.Backoff{}, outbox.Backoff{First: d.Seconds(time.Second, 20*time.Second), Factor: 2, Max: d.Seconds(20*time.Second, 5*time.Minute)}),
+			Concurrency: 1 + d.Below(4), Deduplicates: newWindow(d), LateArrival: destination.late,
+			SendTimeout: newTimeout(d), Shards: 1 + d.Below(3), Retention: 30 * 24 * time.Hour,
+			Retired: d.Chance(0.03),
 		}.WithDefaults())
 	}
 	versions := []version{first}
-	changes, longest := d.below(6), p.length
-	if d.chance(0.25) { // somebody tries things out
-		changes, longest = 6+d.below(12), 2*time.Minute
+	changes, longest := d.Below(6), p.length
+	if d.Chance(0.25) { // somebody tries things out
+		changes, longest = 6+d.Below(12), 2*time.Minute
 	}
 	for range changes {
 		last := versions[len(versions)-1]
 		next := last
 		next.policies = slices.Clone(last.policies)
-		next.from = last.from + d.seconds(5*time.Second, longest)
-		next.overlap = d.seconds(time.Second, 10*time.Minute)
-		i := d.below(len(next.policies))
+		next.from = last.from + d.Seconds(5*time.Second, longest)
+		next.overlap = d.Seconds(time.Second, 10*time.Minute)
+		i := d.Below(len(next.policies))
 		change(d, &next.policies[i], p.destinations[i])
 		versions = append(versions, next)
 	}
@@ -182,54 +157,54 @@ func newVersions(d *dice, p plan) []version {
 }
 
 // change is what somebody does to a destination's configuration.
-func change(d *dice, p *outbox.Policy, destination destination) {
-	switch d.below(9) {
+func change(d *stage.Dice, p *outbox.Policy, destination destination) {
+	switch d.Below(9) {
 	case 0, 1:
 		p.Deduplicates = newWindow(d)
 	case 2:
-		p.Shards += 1 + d.below(2)
+		p.Shards += 1 + d.Below(2)
 	case 3:
 		p.Retired = !p.Retired
 	case 4:
-		p.Attempts = 1 + d.below(p.Attempts)
+		p.Attempts = 1 + d.Below(p.Attempts)
 	case 5, 6, 7:
 		p.SendTimeout = newTimeout(d)
 	case 8: // more than is true does no harm
-		p.LateArrival = destination.late + d.seconds(time.Second, 5*time.Minute)
+		p.LateArrival = destination.late + d.Seconds(time.Second, 5*time.Minute)
 	}
 }
 
-func newTimeout(d *dice) time.Duration {
-	return d.seconds(2*time.Second, pick(d, time.Minute, 5*time.Minute))
+func newTimeout(d *stage.Dice) time.Duration {
+	return d.Seconds(2*time.Second, stage.Pick(d, time.Minute, 5*time.Minute))
 }
 
-func newWindow(d *dice) outbox.Window {
-	switch d.below(6) {
+func newWindow(d *stage.Dice) outbox.Window {
+	switch d.Below(6) {
 	case 0, 1:
 		return outbox.Never
 	case 2, 3:
 		return outbox.Always
 	}
-	return outbox.Window(d.seconds(time.Minute, time.Hour))
+	return outbox.Window(d.Seconds(time.Minute, time.Hour))
 }
 
-func newRow(d *dice, p plan, i int) plannedRow {
-	row := plannedRow{destination: d.below(len(p.destinations)), put: d.between(time.Second, p.length*3/4), poison: d.chance(0.04)}
+func newRow(d *stage.Dice, p plan, i int) plannedRow {
+	row := plannedRow{destination: d.Below(len(p.destinations)), put: d.Between(time.Second, p.length*3/4), poison: d.Chance(0.04)}
 	name := p.destinations[row.destination].name
 	row.Row = outbox.Row{
 		ID: outbox.ID{Destination: name, Key: fmt.Sprintf("key %d %s", i, secret)}, Status: outbox.Pending,
 		Payload: fmt.Appendf(nil, "payload %d %s", i, secret), Headers: map[string]string{"X-Tenant": secret},
 		Origin: fmt.Sprint("origin ", i), CommandID: fmt.Sprint("command ", i), ContentType: "text/plain",
 	}
-	if d.chance(0.1) {
-		row.notBefore = d.between(time.Second, 10*time.Minute)
+	if d.Chance(0.1) {
+		row.notBefore = d.Between(time.Second, 10*time.Minute)
 	}
-	if d.chance(0.3) {
-		row.deliverBy = d.between(5*time.Second, 20*time.Minute)
+	if d.Chance(0.3) {
+		row.deliverBy = d.Between(5*time.Second, 20*time.Minute)
 	}
-	if d.chance(0.03) {
+	if d.Chance(0.03) {
 		row.Unreadable = errUnreadable
-		row.Status = pick(d, outbox.Pending, outbox.InvalidStatus)
+		row.Status = stage.Pick(d, outbox.Pending, outbox.InvalidStatus)
 	}
 	return row
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/landfall-dev/landfall/internal/outbox"
+	"github.com/landfall-dev/landfall/internal/sim/stage"
 )
 
 // remote is all that destinations know: what arrived, what took effect, and for how long they remember a
@@ -79,15 +80,15 @@ func (r *remote) catchUp() {
 }
 
 func (r *remote) receive(d *delivery, at time.Time) {
-	r.events++
+	r.Events++
 	d.received = at
 	if d.refuse {
 		return
 	}
 	if first := r.known[d.id]; first != nil && at.Before(first.forgotten) {
 		d.duplicate = true
-		r.happened["recognised by the remote"]++
-		r.note(0, "remote recognises %s of %s", d.id, marked(d.token))
+		r.Happened["recognised by the remote"]++
+		r.Note(0, "remote recognises %s of %s", d.id, stage.Marked(d.token))
 		return
 	}
 	r.known[d.id] = d
@@ -102,15 +103,15 @@ func (r *remote) receive(d *delivery, at time.Time) {
 
 // work is the moment of an effect.
 func (r *remote) work(d *delivery, at time.Time) {
-	r.events++
+	r.Events++
 	if at.After(d.received.Add(time.Minute)) {
-		r.happened["took effect a minute late"]++
+		r.Happened["took effect a minute late"]++
 	}
 	d.effect, d.visible = at, r.atMost(at.Add(d.lag), d)
 	r.effects[d.id] = append(r.effects[d.id], d)
-	r.note(0, "remote does %s for %s", d.id, marked(d.token))
+	r.Note(0, "remote does %s for %s", d.id, stage.Marked(d.token))
 	if n := len(r.effects[d.id]); n > 1 {
-		r.violated("I4", "%s took effect %d times", d.id, n)
+		r.Violated("I4", "%s took effect %d times", d.id, n)
 	}
 }
 
@@ -133,7 +134,7 @@ func (r *remote) willDo(id outbox.ID) bool {
 // says that somebody may still act by.
 func (w *world) promised(name string, now time.Time) outbox.Window {
 	longest := outbox.Never
-	at := now.Sub(w.begun)
+	at := now.Sub(w.Begun)
 	for i, v := range w.versions {
 		// A process started under a version claims for its invocation's time, and what it sends is late.
 		const invocation, claim = 3 * time.Minute, 2 * time.Minute

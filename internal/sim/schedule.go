@@ -6,35 +6,36 @@ import (
 	"time"
 
 	"github.com/landfall-dev/landfall/internal/outbox"
+	"github.com/landfall-dev/landfall/internal/sim/stage"
 )
 
 // puts are the rows that applications put, each again until they hear that it is there; and now and then
 // once more, the same or with other content.
 func (w *world) puts() (all []happening) {
 	for i := range w.rows {
-		d := roll(w.seed, "put", i)
-		all = append(all, happening{w.rows[i].put, func(int) { w.running.Go(func() { w.put(i, d) }) }})
+		d := stage.Roll(w.Seed, "put", i)
+		all = append(all, happening{w.rows[i].put, func(int) { w.Running.Go(func() { w.put(i, d) }) }})
 	}
 	return all
 }
 
-func (w *world) put(i int, d *dice) {
+func (w *world) put(i int, d *stage.Dice) {
 	p := w.start("application", 24*time.Hour)
 	row := w.rows[i].Row
-	now := p.now().Truncate(time.Millisecond)
+	now := p.Now().Truncate(time.Millisecond)
 	row.CreatedAt, row.LaneAt = now, now.Add(w.rows[i].notBefore).Truncate(time.Millisecond)
 	if w.rows[i].deliverBy > 0 {
 		row.DeliverBy = now.Add(w.rows[i].deliverBy).Truncate(time.Millisecond)
 	}
 	shards := p.policy(row.Destination).Shards
 	row.Lane = outbox.Lane{Kind: outbox.DueLane, Destination: row.Destination, Shard: row.Shard(shards)}
-	w.mu.Lock()
+	w.Mu.Lock()
 	w.law.wants(row)
-	w.mu.Unlock()
+	w.Mu.Unlock()
 	store := w.table.open(p)
-	for again := d.chance(0.2); ; {
-		switch err := store.Put(p.ctx, row); {
-		case p.ctx.Err() != nil:
+	for again := d.Chance(0.2); ; {
+		switch err := store.Put(p.Ctx, row); {
+		case p.Ctx.Err() != nil:
 			return // it crashed, and its row is there or not
 		case err != nil:
 			continue
@@ -42,10 +43,10 @@ func (w *world) put(i int, d *dice) {
 			again = false
 			other := row
 			other.Origin, other.Payload = "of another", []byte("other content "+secret)
-			if err := store.Put(p.ctx, other); err == nil {
-				w.mu.Lock()
-				w.violated("I1", "%s was put twice with different content", row.ID)
-				w.mu.Unlock()
+			if err := store.Put(p.Ctx, other); err == nil {
+				w.Mu.Lock()
+				w.Violated("I1", "%s was put twice with different content", row.ID)
+				w.Mu.Unlock()
 			}
 			continue
 		}
@@ -55,13 +56,13 @@ func (w *world) put(i int, d *dice) {
 
 // sweeps are a run each minute of each part, some twice.
 func (w *world) sweeps() (all []happening) {
-	d := roll(w.seed, "sweeps")
+	d := stage.Roll(w.Seed, "sweeps")
 	for at := time.Duration(0); at < w.length; at += w.every {
 		for part := range w.versionAt(at, d).parts {
-			begins := at + d.between(time.Millisecond, w.every/3)
-			for range 1 + d.below(2) {
-				all = append(all, happening{begins, func(int) { w.running.Go(func() { w.dispatch(part) }) }})
-				begins += d.between(time.Millisecond, 5*time.Second)
+			begins := at + d.Between(time.Millisecond, w.every/3)
+			for range 1 + d.Below(2) {
+				all = append(all, happening{begins, func(int) { w.Running.Go(func() { w.dispatch(part) }) }})
+				begins += d.Between(time.Millisecond, 5*time.Second)
 			}
 		}
 	}
@@ -82,14 +83,14 @@ func (w *world) dispatch(part int) {
 	o := p.observer()
 	d := outbox.Dispatcher{
 		Store: w.table.open(p), Concurrency: p.config.concurrency, ClaimedBy: claimedBy,
-		Now: p.now, Rand: p, Observer: o, Part: part % p.config.parts, Of: p.config.parts, Destinations: w.configured(p),
+		Now: p.Now, Rand: p, Observer: o, Part: part % p.config.parts, Of: p.config.parts, Destinations: w.configured(p),
 	}
-	report, err := d.RunOnce(p.ctx)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.dead {
+	report, err := d.RunOnce(p.Ctx)
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
+	if !p.Dead {
 		p.law.dispatched(p, report, err)
-		p.note(p.number, "ends: %d claimed", report.Claimed())
+		p.Note(p.Number, "ends: %d claimed", report.Claimed())
 	}
 	p.end(o, report, err)
 }
@@ -108,11 +109,11 @@ func (w *world) configured(p *process) (all []outbox.Destination) {
 
 // reconciliations are runs of the reconciler, some at once.
 func (w *world) reconciliations() (all []happening) {
-	d := roll(w.seed, "reconciliations")
-	for at := w.every; at < w.length; at += d.between(w.every, 6*w.every) {
-		for range 1 + d.below(2) {
-			all = append(all, happening{at + d.between(time.Millisecond, w.every/3), func(int) {
-				w.running.Go(w.reconcile)
+	d := stage.Roll(w.Seed, "reconciliations")
+	for at := w.every; at < w.length; at += d.Between(w.every, 6*w.every) {
+		for range 1 + d.Below(2) {
+			all = append(all, happening{at + d.Between(time.Millisecond, w.every/3), func(int) {
+				w.Running.Go(w.reconcile)
 			}})
 		}
 	}
@@ -124,12 +125,12 @@ func (w *world) reconcile() {
 	p := w.start("reconciler", 3*time.Minute)
 	o := p.observer()
 	r := outbox.Reconciler{
-		Store: w.table.open(p), Concurrency: p.config.concurrency, Now: p.now, Observer: o, Destinations: w.configured(p),
+		Store: w.table.open(p), Concurrency: p.config.concurrency, Now: p.Now, Observer: o, Destinations: w.configured(p),
 	}
-	report, err := r.RunOnce(p.ctx)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.dead {
+	report, err := r.RunOnce(p.Ctx)
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
+	if !p.Dead {
 		p.law.reconciled(p, report, err)
 	}
 	p.end(o, report, err)
@@ -138,28 +139,28 @@ func (w *world) reconcile() {
 // calmDown lets everything come to its end, now that nothing goes wrong any more.
 func (w *world) calmDown() {
 	pause := func(d time.Duration) {
-		_ = sleepUntil(context.Background(), w.instant(time.Now().Add(d), worldSlots+ownSlots-1))
+		_ = stage.SleepUntil(context.Background(), w.Instant(time.Now().Add(d), stage.WorldSlots+stage.OwnSlots-1))
 	}
 	pause(time.Second)
-	w.mu.Lock()
-	w.calm.Store(true)
-	w.note(0, "from now on nothing goes wrong")
-	w.mu.Unlock()
+	w.Mu.Lock()
+	w.Calm.Store(true)
+	w.Note(0, "from now on nothing goes wrong")
+	w.Mu.Unlock()
 	const bound = 6 * time.Hour
 	soonest := time.Second
 	for deadline := time.Now().Add(bound); ; {
-		for part := range w.versionAt(time.Since(w.begun), roll(w.seed, "calm")).parts {
+		for part := range w.versionAt(time.Since(w.Begun), stage.Roll(w.Seed, "calm")).parts {
 			w.dispatch(part)
 		}
 		w.reconcile()
-		w.mu.Lock()
+		w.Mu.Lock()
 		next, open := w.law.next()
 		if open && time.Now().After(deadline) {
 			w.law.stuck(bound)
 			open = false
 		}
-		w.mu.Unlock()
-		if !open || w.broken() {
+		w.Mu.Unlock()
+		if !open || w.Broken() {
 			return
 		}
 		pause(min(max(time.Until(next), soonest), 10*time.Minute))
@@ -169,27 +170,27 @@ func (w *world) calmDown() {
 
 // orders are what people have done to rows.
 func (w *world) orders() (all []happening) {
-	d := roll(w.seed, "orders")
+	d := stage.Roll(w.Seed, "orders")
 	for range w.plan.orders {
-		at, row := time.Duration(d.unit()*float64(w.length)), d.below(len(w.rows))
-		dice := roll(w.seed, "order", at)
-		all = append(all, happening{at, func(int) { w.running.Go(func() { w.order(w.rows[row].ID, dice) }) }})
+		at, row := time.Duration(d.Unit()*float64(w.length)), d.Below(len(w.rows))
+		dice := stage.Roll(w.Seed, "order", at)
+		all = append(all, happening{at, func(int) { w.Running.Go(func() { w.order(w.rows[row].ID, dice) }) }})
 	}
 	return all
 }
 
 // order is one order on one row.
-func (w *world) order(id outbox.ID, d *dice) {
+func (w *world) order(id outbox.ID, d *stage.Dice) {
 	p := w.start("operator", time.Hour)
 	person := &person{store: w.table.open(p), process: p}
-	operator := outbox.Operator{Store: person, Destinations: w.configured(p), Now: p.now}
-	w.mu.Lock()
+	operator := outbox.Operator{Store: person, Destinations: w.configured(p), Now: p.Now}
+	w.Mu.Lock()
 	row, exists := w.table.row(id)
-	w.mu.Unlock()
+	w.Mu.Unlock()
 	switch {
 	case !exists:
 		return
-	case d.chance(0.2):
+	case d.Chance(0.2):
 		w.lookAt(p, id)
 		return
 	}
@@ -200,33 +201,33 @@ func (w *world) order(id outbox.ID, d *dice) {
 	case outbox.FailedRow:
 		o.Move = outbox.Retry
 	default:
-		o.Move = pick(d, outbox.MarkCompleted, outbox.MarkFailed, outbox.Resend)
-		o.NeverArrived = o.Move == outbox.Resend && d.chance(0.7)
-		o.Force = d.chance(0.2)
+		o.Move = stage.Pick(d, outbox.MarkCompleted, outbox.MarkFailed, outbox.Resend)
+		o.NeverArrived = o.Move == outbox.Resend && d.Chance(0.7)
+		o.Force = d.Chance(0.2)
 	}
 	person.order = o
-	w.mu.Lock()
+	w.Mu.Lock()
 	w.law.ordering(p, o)
-	w.mu.Unlock()
-	_, err := operator.Do(p.ctx, id, o)
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.Mu.Unlock()
+	_, err := operator.Do(p.Ctx, id, o)
+	w.Mu.Lock()
+	defer w.Mu.Unlock()
 	if err != nil {
-		w.note(p.number, "%s: %v", o.Move, err)
+		w.Note(p.Number, "%s: %v", o.Move, err)
 	}
 	if errors.Is(err, outbox.ErrConflict) && !person.settled {
-		w.violated("report", "%s of %s is refused without a reason: %v", o.Move, id, err)
+		w.Violated("report", "%s of %s is refused without a reason: %v", o.Move, id, err)
 	}
 	w.law.scan("an operator's error", err)
 }
 
 // lookAt has the remote asked about one row at once.
 func (w *world) lookAt(p *process, id outbox.ID) {
-	p.kind = "reconciler"
-	r := outbox.Reconciler{Store: w.table.open(p), Now: p.now, Destinations: w.configured(p)}
-	_, err := r.Reconcile(p.ctx, id)
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	p.Kind = "reconciler"
+	r := outbox.Reconciler{Store: w.table.open(p), Now: p.Now, Destinations: w.configured(p)}
+	_, err := r.Reconcile(p.Ctx, id)
+	w.Mu.Lock()
+	defer w.Mu.Unlock()
 	w.law.scan("a run's error", err)
 }
 
@@ -251,8 +252,8 @@ var errWouldLie = errors.New("the remote says otherwise")
 func (p *person) Get(ctx context.Context, id outbox.ID) (outbox.Row, error) {
 	row, err := p.store.Get(ctx, id)
 	w := p.process.world
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.Mu.Lock()
+	defer w.Mu.Unlock()
 	w.remote.catchUp()
 	happens := w.remote.willDo(id)
 	if lies := p.order.Move == outbox.MarkCompleted && !happens || p.order.Move == outbox.MarkFailed && happens ||
