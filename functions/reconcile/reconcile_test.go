@@ -32,7 +32,7 @@ func TestTheBuiltFunctionMistakesNeitherEventNorAnswer(t *testing.T) {
 	}
 	doubt(b, "mail", "secret-mail")
 
-	b.RefusesOtherEvents()
+	b.RefusesOtherEvents("neither a schedule's")
 	if row := b.Row("charge", "landed"); row.Status != outbox.OutcomeUnknown {
 		t.Errorf("an event of another shape made the row %s", row.Status)
 	}

@@ -65,8 +65,8 @@ type Desk struct {
 	server *localaws.Server
 }
 
-// functions are those that a schedule starts.
-var functions = []string{"dispatch", "reconcile"}
+// scheduled are the functions that a schedule starts.
+var scheduled = []string{"dispatch", "reconcile"}
 
 // FunctionCaller is what the ledger calls the function of that name.
 func FunctionCaller(name string) string { return "landfall-" + name }
@@ -91,14 +91,13 @@ func Start(ctx context.Context, o Options) (*Desk, error) {
 		return nil, errors.Join(err, d.Stop(ctx))
 	}
 	stack := devstack.Config{Output: o.Output}
-	timeouts := map[string]time.Duration{"dispatch": dispatchTimeout(o.Config), "reconcile": reconcileTimeout}
-	for _, name := range functions {
+	for name, timeout := range timeouts(o.Config) {
 		binary, err := devstack.Build(ctx, o.Source, name)
 		if err != nil {
 			return nil, errors.Join(err, d.Stop(ctx))
 		}
 		stack.Functions = append(stack.Functions, devstack.Function{
-			Name: name, Path: binary, Timeout: timeouts[name],
+			Name: name, Path: binary, Timeout: timeout,
 			Env: map[string]string{
 				schema.ConfigEnv: file, schema.OutboxTableEnv: d.table,
 				"AWS_ENDPOINT_URL": d.Endpoint, "AWS_SDK_UA_APP_ID": FunctionCaller(name),
@@ -121,16 +120,18 @@ func (d *Desk) createTable(ctx context.Context) error {
 	return nil
 }
 
-// reconcileTimeout is the reconcile function's: ask for 55 s, drain, and answer.
-const reconcileTimeout = outbox.ClaimFor + outbox.LookupTimeout + outbox.ClaimMargin + 5*time.Second
-
-// dispatchTimeout is the dispatch function's: claim for 55 s, drain, and answer.
-func dispatchTimeout(cfg *config.Config) time.Duration {
+// timeouts are the functions', by name: to claim or to ask, to drain, and to answer.
+func timeouts(cfg *config.Config) map[string]time.Duration {
+	const answer = 10 * time.Second
 	var longest time.Duration
 	for _, d := range cfg.Destinations {
 		longest = max(longest, d.Policy().SendTimeout)
 	}
-	return 75*time.Second + longest
+	return map[string]time.Duration{
+		"dispatch":  outbox.ClaimFor + longest + outbox.ClaimMargin + answer,
+		"reconcile": outbox.ClaimFor + outbox.LookupTimeout + outbox.ClaimMargin + answer/2,
+		"stream":    outbox.DeliverFor + longest + outbox.ClaimMargin + answer,
+	}
 }
 
 func writeConfig(o Options) (string, error) {
@@ -153,7 +154,7 @@ func writeConfig(o Options) (string, error) {
 
 // Schedule starts the schedules of dispatch and reconcile; they end when ctx does.
 func (d *Desk) Schedule(ctx context.Context, every time.Duration) error {
-	for _, function := range functions {
+	for _, function := range scheduled {
 		err := d.Stack.Schedule(ctx, devstack.Schedule{Rule: FunctionCaller(function), Function: function, Every: every, MaxAge: time.Second})
 		if err != nil {
 			return err

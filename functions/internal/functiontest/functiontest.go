@@ -99,12 +99,12 @@ func (b *Bench) Invoke(event string) string {
 	return string(result.Payload)
 }
 
-// RefusesOtherEvents sends events of other shapes; each must fail visibly.
-func (b *Bench) RefusesOtherEvents() {
+// RefusesOtherEvents sends events of other shapes, and those given; each must fail visibly, and say why.
+func (b *Bench) RefusesOtherEvents(why string, more ...string) {
 	b.Helper()
-	for _, event := range []string{`{}`, `{"Records": []}`, `{"part": 2, "of": 2}`, `[]`, `"hello"`, `null`} {
+	for _, event := range append(more, `{}`, `{"Records": []}`, `{"part": 2, "of": 2}`, `[]`, `"hello"`, `null`) {
 		result := b.Raw(event)
-		if result.FunctionError == "" || !strings.Contains(string(result.Payload), "neither a schedule's") {
+		if result.FunctionError == "" || !strings.Contains(string(result.Payload), why) {
 			b.Errorf("%s: %s %s, want a visible error", event, result.FunctionError, result.Payload)
 		}
 	}
