@@ -1,133 +1,93 @@
 package expr
 
-import (
-	"cmp"
-	"errors"
-	"fmt"
-	"strings"
-)
+import "strings"
 
 // Condition is a parsed condition, filter or key condition expression.
 type Condition struct{ root *node }
 
 // ParseCondition parses a condition or filter expression.
 func ParseCondition(src string, scope *Scope) (*Condition, error) {
-	p, err := newParser(src, scope, false)
-	if err != nil {
-		return nil, err
-	}
-	root, err := p.or()
-	switch {
-	case err != nil:
-		return nil, err
-	case p.peek().kind != end || !root.condition():
-		return nil, p.unexpected()
-	case p.redundant:
-		return nil, errors.New("The expression has redundant parentheses;")
-	}
-	return &Condition{root}, cmp.Or(p.limit(), root.check())
+	p := newParser(src, scope, false)
+	root := p.condition()
+	return &Condition{root}, p.err
 }
 
-func (p *parser) or() (*node, error) { return p.chain("OR", (*parser).and) }
+// condition reads all of an expression.
+func (p *parser) condition() *node {
+	root := p.or()
+	p.must(p.peek().kind == end && root.condition())
+	if p.redundant {
+		p.fail("The expression has redundant parentheses;")
+	}
+	p.limit()
+	p.check(root)
+	return root
+}
 
-func (p *parser) and() (*node, error) { return p.chain("AND", (*parser).not) }
+func (p *parser) or() *node { return p.chain("OR", p.and) }
+
+func (p *parser) and() *node { return p.chain("AND", p.not) }
 
 // chain is conditions joined by an operator, or a single node of any kind.
-func (p *parser) chain(op string, next func(*parser) (*node, error)) (*node, error) {
-	left, err := next(p)
-	for err == nil && p.isKeyword(op) {
-		if !left.condition() {
-			return nil, p.unexpected()
-		}
-		p.at++
+func (p *parser) chain(op string, next func() *node) *node {
+	left := next()
+	for p.isKeyword(op) {
+		p.must(left.condition())
+		p.take()
 		p.operators++
-		right, err := next(p)
-		if err != nil {
-			return nil, err
-		}
-		if !right.condition() {
-			return nil, p.unexpected()
-		}
+		right := next()
+		p.must(right.condition())
 		left = &node{op: op, kids: []*node{left, right}}
 	}
-	return left, err
+	return left
 }
 
-func (p *parser) not() (*node, error) {
+func (p *parser) not() *node {
 	if !p.keyword("NOT") {
 		return p.comparison()
 	}
 	p.operators++
-	p.nested++
-	defer func() { p.nested-- }()
-	if err := p.limit(); err != nil {
-		return nil, err
-	}
-	kid, err := p.not()
-	switch {
-	case err != nil:
-		return nil, err
-	case !kid.condition():
-		return nil, p.unexpected()
-	}
-	return &node{op: "NOT", kids: []*node{kid}}, nil
+	defer p.nest()()
+	kid := p.not()
+	p.must(kid.condition())
+	return &node{op: "NOT", kids: []*node{kid}}
 }
 
-func (p *parser) comparison() (*node, error) {
-	left, err := p.primary()
-	if err != nil || left.condition() {
-		return left, err
+func (p *parser) comparison() *node {
+	left := p.primary()
+	if left.condition() {
+		return left
 	}
-	n := &node{kids: []*node{left}}
-	switch t := p.peek(); {
+	t := p.peek()
+	n := &node{op: strings.ToUpper(t.text), kids: []*node{left}}
+	switch {
 	case p.keyword("BETWEEN"):
-		n.op = "BETWEEN"
-		if err = p.operand(n); err == nil && !p.keyword("AND") {
-			return nil, p.unexpected()
-		}
-		if err == nil {
-			err = p.operand(n)
-		}
+		p.operand(n)
+		p.must(p.keyword("AND"))
+		p.operand(n)
 	case p.keyword("IN"):
-		n.op = "IN"
-		if err = p.expect("("); err == nil {
-			err = p.list(func() error { return p.operand(n) })
-		}
-		if err == nil {
-			err = p.expect(")")
-		}
-	case t.kind == symbol && strings.IndexByte("=<>", t.text[0]) >= 0:
-		n.op = t.text
-		p.at++
-		err = p.operand(n)
+		p.inParentheses(func() { p.operand(n) })
+	case p.skip(t.kind == symbol && strings.IndexByte("=<>", t.text[0]) >= 0):
+		p.operand(n)
 	default:
-		return left, nil // whoever needs a condition refuses it
+		return left // whoever needs a condition refuses it
 	}
 	p.operators++
-	return n, err
+	return n
 }
 
 // operand reads one more operand of a node.
-func (p *parser) operand(n *node) error {
-	kid, err := p.primary()
-	if err != nil {
-		return err
-	}
+func (p *parser) operand(n *node) {
+	kid := p.primary()
 	if kid.condition() {
-		p.at--
-		return p.unexpected()
+		p.unexpected(p.at - 1)
 	}
 	n.kids = append(n.kids, kid)
-	return nil
 }
 
 // primary is an operand, a function, or anything in parentheses.
-func (p *parser) primary() (*node, error) {
-	p.nested++
-	defer func() { p.nested-- }()
-	if err := p.limit(); err != nil {
-		return nil, err
-	}
+func (p *parser) primary() *node {
+	defer p.nest()()
 	t := p.peek()
 	switch {
 	case p.symbol("("):
@@ -135,47 +95,31 @@ func (p *parser) primary() (*node, error) {
 		if p.update {
 			inside = p.sum
 		}
-		n, err := inside()
-		if err != nil {
-			return nil, err
-		}
+		n := inside()
 		p.redundant = p.redundant || n.paren
 		n.paren = true
-		return n, p.expect(")")
+		p.expect(")")
+		return n
 	case t.kind == value:
-		p.at++
-		v, err := p.scope.value(t.text)
-		return &node{literal: v}, err
+		return &node{literal: placeholder(p, p.scope.Values, "An expression attribute value used in expression is not defined; attribute value: %s")}
 	case t.kind == word && p.toks[p.at+1].text == "(" && !p.isKeyword("NOT"):
 		return p.function()
 	}
-	path, err := p.path()
-	return &node{path: path}, err
+	return &node{path: p.path()}
 }
 
-func (p *parser) function() (*node, error) {
-	n := &node{op: p.peek().text}
+func (p *parser) function() *node {
+	n := &node{op: p.take().text}
 	f, ok := functions[n.op]
-	switch {
-	case !ok:
-		return nil, fmt.Errorf("Invalid function name; function: %s", n.op)
-	case f.update != p.update:
-		return nil, misused(n)
+	if !ok {
+		p.fail("Invalid function name; function: %s", n.op)
+	} else if f.update != p.update {
+		p.misused(n)
 	}
 	p.operators++
-	p.at += 2 // past the parenthesis
-	if err := p.list(func() error {
-		kid, err := p.primary()
-		n.kids = append(n.kids, kid)
-		return err
-	}); err != nil {
-		return nil, err
-	}
-	if err := p.expect(")"); err != nil {
-		return nil, err
-	}
+	p.inParentheses(func() { n.kids = append(n.kids, p.primary()) })
 	if len(n.kids) != f.operands {
-		return nil, fmt.Errorf("Incorrect number of operands for operator or function; operator or function: %s, number of operands: %d", n.op, len(n.kids))
+		p.fail("Incorrect number of operands for operator or function; operator or function: %s, number of operands: %d", n.op, len(n.kids))
 	}
-	return n, nil
+	return n
 }

@@ -7,11 +7,11 @@ package expr
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"iter"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
@@ -44,29 +44,6 @@ func (s *Scope) unused(parameter string, declared iter.Seq[string]) error {
 		return nil
 	}
 	return fmt.Errorf("Value provided in %s unused in expressions: keys: {%s}", parameter, strings.Join(keys, ", "))
-}
-
-func (s *Scope) use(placeholder string) {
-	if s.used == nil {
-		s.used = map[string]bool{}
-	}
-	s.used[placeholder] = true
-}
-
-func (s *Scope) name(placeholder string) (string, error) {
-	s.use(placeholder)
-	if n, ok := s.Names[placeholder]; ok {
-		return n, nil
-	}
-	return "", fmt.Errorf("An expression attribute name used in the document path is not defined; attribute name: %s", placeholder)
-}
-
-func (s *Scope) value(placeholder string) (attr.Value, error) {
-	s.use(placeholder)
-	if v, ok := s.Values[placeholder]; ok {
-		return v, nil
-	}
-	return nil, fmt.Errorf("An expression attribute value used in expression is not defined; attribute value: %s", placeholder)
 }
 
 // Path leads to an attribute: a name, then names of map entries and indexes of lists.
@@ -114,24 +91,22 @@ func (s Step) from(container attr.Value) attr.Value {
 	return nil
 }
 
-// disjoint is an error if one path leads through another one, or if two use the same attribute as list and as map.
-func disjoint(paths []Path) error {
-	for i, p := range paths {
-		for _, q := range paths[:i] {
-			n := min(len(p), len(q))
+// disjoint refuses paths if one leads through another one, or if two use the same attribute as list and as map.
+func (p *parser) disjoint(paths []Path) {
+	for i, second := range paths {
+		for _, first := range paths[:i] {
+			n := min(len(first), len(second))
 			same := 0
-			for same < n && p[same] == q[same] {
+			for same < n && first[same] == second[same] {
 				same++
 			}
-			switch {
-			case same == n:
-				return fmt.Errorf("Two document paths overlap with each other; must remove or rewrite one of these paths; path one: %s, path two: %s", q, p)
-			case (p[same].Name == "") != (q[same].Name == ""):
-				return fmt.Errorf("Two document paths conflict with each other; must remove or rewrite one of these paths; path one: %s, path two: %s", q, p)
+			if same == n {
+				p.fail("Two document paths overlap with each other; must remove or rewrite one of these paths; path one: %s, path two: %s", first, second)
+			} else if (first[same].Name == "") != (second[same].Name == "") {
+				p.fail("Two document paths conflict with each other; must remove or rewrite one of these paths; path one: %s, path two: %s", first, second)
 			}
 		}
 	}
-	return nil
 }
 
 // node is a part of a parsed expression: a path, a literal, or an operator or function over kids.
@@ -162,7 +137,7 @@ var functions = map[string]struct {
 	"if_not_exists": {operands: 2, update: true}, "list_append": {operands: 2, update: true},
 }
 
-// parser turns one expression into nodes. The first error wins.
+// parser turns one expression into nodes. The first error wins: nothing is read after it, and nodes may lack parts.
 type parser struct {
 	src       string
 	toks      []token
@@ -172,144 +147,153 @@ type parser struct {
 	operators int
 	nested    int
 	redundant bool
+	err       error
 }
 
-func newParser(src string, scope *Scope, update bool) (*parser, error) {
-	if strings.TrimSpace(src) == "" {
-		return nil, errors.New("The expression can not be empty;")
-	}
-	if len(src) > maxBytes {
-		return nil, fmt.Errorf("Expression size has exceeded the maximum allowed size; expression size: %d", len(src))
-	}
+func newParser(src string, scope *Scope, update bool) *parser {
 	toks, bad := tokens(src)
 	p := &parser{src: src, toks: toks, scope: scope, update: update}
-	if bad.text != "" {
-		p.toks = append(toks, bad, token{end: min(len(src), bad.end+1)})
-		p.at = len(toks)
-		return nil, p.unexpected()
+	switch {
+	case strings.TrimSpace(src) == "":
+		p.fail("The expression can not be empty;")
+	case len(src) > maxBytes:
+		p.fail("Expression size has exceeded the maximum allowed size; expression size: %d", len(src))
+	case bad >= 0:
+		p.unexpected(bad)
 	}
-	return p, nil
+	return p
 }
 
-// unexpected is the syntax error at the current token.
-func (p *parser) unexpected() error {
-	t := p.toks[p.at]
-	from, to := t.start, t.end
-	if p.at > 0 {
-		from = p.toks[p.at-1].start
+// fail keeps the first error, and goes to the end.
+func (p *parser) fail(format string, args ...any) {
+	if p.err == nil {
+		p.err = fmt.Errorf(format, args...)
+		p.at = len(p.toks) - 1
 	}
-	if p.at+1 < len(p.toks) {
-		to = p.toks[p.at+1].end
+}
+
+// unexpected is a syntax error at a token.
+func (p *parser) unexpected(at int) {
+	from, to := p.toks[max(at-1, 0)].start, p.toks[min(at+1, len(p.toks)-1)].end
+	p.fail("Syntax error; token: \"%s\", near: \"%s\"", p.toks[at].text, p.src[from:to])
+}
+
+// must is a syntax error at the next token unless something is so.
+func (p *parser) must(so bool) {
+	if !so {
+		p.unexpected(p.at)
 	}
-	return fmt.Errorf("Syntax error; token: \"%s\", near: \"%s\"", t.text, p.src[from:to])
 }
 
 func (p *parser) peek() token { return p.toks[p.at] }
 
-// symbol takes a symbol if it is the next token.
-func (p *parser) symbol(s string) bool {
-	if p.peek().kind != symbol || p.peek().text != s {
-		return false
-	}
-	p.at++
-	return true
+// take is the next token, past which it moves, but for the end.
+func (p *parser) take() token {
+	t := p.peek()
+	p.at = min(p.at+1, len(p.toks)-1)
+	return t
 }
 
 func (p *parser) isKeyword(w string) bool {
 	return p.peek().kind == word && strings.EqualFold(p.peek().text, w)
 }
 
-// keyword takes a keyword if it is the next token.
-func (p *parser) keyword(w string) bool {
-	is := p.isKeyword(w)
-	if is {
-		p.at++
+// skip takes the next token if that is so.
+func (p *parser) skip(so bool) bool {
+	if so {
+		p.take()
 	}
-	return is
+	return so
 }
+
+// keyword takes a keyword if it is the next token.
+func (p *parser) keyword(w string) bool { return p.skip(p.isKeyword(w)) }
+
+// symbol takes a symbol if it is the next token.
+func (p *parser) symbol(s string) bool { return p.skip(p.peek().kind == symbol && p.peek().text == s) }
+
+func (p *parser) expect(s string) { p.must(p.symbol(s)) }
 
 // limit bounds the operators, and the recursion: no legal expression nests deeper than it has operators.
-func (p *parser) limit() error {
+func (p *parser) limit() {
 	if n := max(p.nested, p.operators); n > maxOperators {
-		return fmt.Errorf("The expression contains too many operators; operator count: %d", n)
+		p.fail("The expression contains too many operators; operator count: %d", n)
 	}
-	return nil
 }
 
-func (p *parser) expect(s string) error {
-	if !p.symbol(s) {
-		return p.unexpected()
-	}
-	return nil
+// nest goes one level deeper, and returns what leaves it.
+func (p *parser) nest() (leave func()) {
+	p.nested++
+	p.limit()
+	return func() { p.nested-- }
 }
 
 // list reads elements between commas.
-func (p *parser) list(element func() error) error {
-	err := element()
-	for err == nil && p.symbol(",") {
-		err = element()
+func (p *parser) list(element func()) {
+	element()
+	for p.symbol(",") {
+		element()
 	}
-	return err
+}
+
+// inParentheses reads a list in parentheses.
+func (p *parser) inParentheses(element func()) {
+	p.expect("(")
+	p.list(element)
+	p.expect(")")
+}
+
+// placeholder takes a placeholder: what it stands for, or the error that refusal words.
+func placeholder[V any](p *parser, declared map[string]V, refusal string) V {
+	t := p.take()
+	if p.scope.used == nil {
+		p.scope.used = map[string]bool{}
+	}
+	p.scope.used[t.text] = true
+	v, ok := declared[t.text]
+	if !ok {
+		p.fail(refusal, t.text)
+	}
+	return v
 }
 
 // path reads a document path. Bare names must not be reserved words; placeholders stand for any name.
-func (p *parser) path() (Path, error) {
-	first, err := p.pathName()
-	if err != nil {
-		return nil, err
-	}
-	path := Path{{Name: first}}
+func (p *parser) path() Path {
+	path := Path{{Name: p.pathName()}}
 	for {
 		switch {
 		case p.symbol("."):
-			n, err := p.pathName()
-			if err != nil {
-				return nil, err
-			}
-			path = append(path, Step{Name: n})
+			path = append(path, Step{Name: p.pathName()})
 		case p.symbol("["):
-			i, err := p.index()
-			if err != nil {
-				return nil, err
-			}
-			path = append(path, Step{Index: i})
+			path = append(path, Step{Index: p.index()})
+			p.expect("]")
 		default:
-			return path, nil
+			return path
 		}
 		if len(path) > maxPath {
-			return nil, fmt.Errorf("The document path has too many nesting elements; nesting levels: %d", len(path))
+			p.fail("The document path has too many nesting elements; nesting levels: %d", len(path))
 		}
 	}
 }
 
-func (p *parser) pathName() (string, error) {
+func (p *parser) pathName() string {
 	t := p.peek()
-	switch t.kind {
-	case name:
-		p.at++
-		return p.scope.name(t.text)
-	case word:
-		if Reserved(t.text) {
-			return "", fmt.Errorf("Attribute name is a reserved keyword; reserved keyword: %s", t.text)
-		}
-		p.at++
-		return t.text, nil
+	if t.kind == name {
+		return placeholder(p, p.scope.Names, "An expression attribute name used in the document path is not defined; attribute name: %s")
 	}
-	return "", p.unexpected()
+	p.must(t.kind == word)
+	if Reserved(t.text) {
+		p.fail("Attribute name is a reserved keyword; reserved keyword: %s", t.text)
+	}
+	return p.take().text
 }
 
-func (p *parser) index() (int, error) {
-	t := p.peek()
-	if t.kind != number {
-		return 0, p.unexpected()
-	}
-	p.at++
+func (p *parser) index() int {
+	p.must(p.peek().kind == number)
+	t := p.take()
 	if len(t.text) > 8 {
-		return 0, fmt.Errorf("List index is not within the allowable range; index: [%s]", t.text)
+		p.fail("List index is not within the allowable range; index: [%s]", t.text)
 	}
-	i := 0
-	for _, d := range []byte(t.text) {
-		i = i*10 + int(d-'0')
-	}
-	return i, p.expect("]")
+	i, _ := strconv.Atoi(t.text) // up to 8 digits
+	return i
 }

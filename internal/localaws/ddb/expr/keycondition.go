@@ -3,6 +3,7 @@ package expr
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
 )
@@ -17,63 +18,61 @@ type KeyCondition struct {
 
 var errKeyCondition = errors.New("Query key condition not supported")
 
+// keyOperators are the operators of conditions on keys.
+var keyOperators = []string{"=", "<", "<=", ">", ">=", "BETWEEN", "begins_with"}
+
 // ParseKeyCondition parses a key condition over the key attributes hash and sort; sort is empty if the key has none.
 // Types of values are the caller's to check. The error text is complete: the service words these without a prefix.
 func ParseKeyCondition(src string, scope *Scope, hash, sort string) (KeyCondition, error) {
-	const prefix = "Invalid KeyConditionExpression: "
-	c, err := ParseCondition(src, scope)
-	if err != nil {
-		return KeyCondition{}, fmt.Errorf(prefix+"%w", err)
-	}
-	terms, err := keyTerms(c.root, nil)
-	if err != nil {
-		return KeyCondition{}, fmt.Errorf(prefix+"%w", err)
-	}
 	var k KeyCondition
-	seen := map[string]bool{}
+	p := newParser(src, scope, false)
+	terms := p.condition().terms()
+	for _, t := range terms {
+		if !slices.Contains(keyOperators, t.op) {
+			p.fail("Invalid operator used in KeyConditionExpression: %s", t.op)
+		}
+	}
+	if p.err != nil {
+		return k, fmt.Errorf("Invalid KeyConditionExpression: %w", p.err)
+	}
+	var names []string
 	for _, t := range terms {
 		key, err := t.keyName()
 		if err != nil {
 			return k, err
 		}
-		if seen[key] {
-			return k, errors.New(prefix + "KeyConditionExpressions must only contain one condition per key")
+		if slices.Contains(names, key) {
+			return k, errors.New("Invalid KeyConditionExpression: KeyConditionExpressions must only contain one condition per key")
 		}
-		seen[key] = true
+		names = append(names, key)
 	}
-	if !seen[hash] {
+	if !slices.Contains(names, hash) {
 		return k, fmt.Errorf("Query condition missed key schema element: %s", hash)
 	}
-	for _, t := range terms {
-		switch key, _ := t.keyName(); {
-		case key == hash && t.op != "=":
+	for i, t := range terms {
+		switch key := names[i]; {
+		case key == hash && t.op != "=", key != hash && sort == "":
 			return k, errKeyCondition
 		case key == hash:
-			k.Hash = t.literalOperand(1)
-		case sort == "":
-			return k, errKeyCondition
+			k.Hash = t.kids[1].literal
 		case key != sort:
 			return k, fmt.Errorf("Query condition missed key schema element: %s", sort)
 		default:
-			k.Op, k.Low, k.High = t.op, t.literalOperand(1), t.literalOperand(2)
+			k.Op, k.Low = t.op, t.kids[1].literal
+		}
+		if t.op == "BETWEEN" {
+			k.High = t.kids[2].literal
 		}
 	}
 	return k, nil
 }
 
-// keyTerms are the conditions that AND joins.
-func keyTerms(n *node, list []*node) ([]*node, error) {
-	switch n.op {
-	case "AND":
-		list, err := keyTerms(n.kids[0], list)
-		if err != nil {
-			return nil, err
-		}
-		return keyTerms(n.kids[1], list)
-	case "OR", "NOT", "<>", "IN", "contains", "attribute_exists", "attribute_not_exists", "attribute_type":
-		return nil, fmt.Errorf("Invalid operator used in KeyConditionExpression: %s", n.op)
+// terms are the conditions that AND joins.
+func (n *node) terms() []*node {
+	if n.op != "AND" {
+		return []*node{n}
 	}
-	return append(list, n), nil
+	return append(n.kids[0].terms(), n.kids[1].terms()...)
 }
 
 // keyName is the attribute of a condition of the form: attribute, operator, literals.
@@ -93,11 +92,4 @@ func (n *node) keyName() (string, error) {
 		}
 	}
 	return n.kids[0].path[0].Name, nil
-}
-
-func (n *node) literalOperand(i int) attr.Value {
-	if i < len(n.kids) {
-		return n.kids[i].literal
-	}
-	return nil
 }

@@ -1,17 +1,22 @@
 package expr
 
-import "strings"
+import "regexp"
 
 type kind byte
 
 const (
-	end    kind = iota
-	word        // a bare attribute name, a function or a keyword
-	name        // #placeholder
-	value       // :placeholder
-	number      // a list index
-	symbol      // an operator or a bracket
+	end     kind = iota
+	name         // #placeholder
+	value        // :placeholder
+	number       // a list index
+	word         // a bare attribute name, a function or a keyword
+	symbol       // an operator or a bracket
+	illegal      // what can begin no token
 )
+
+// lexemes are the forms of tokens, behind white space, one group for each kind but end.
+var lexemes = regexp.MustCompile(
+	`[ \t\r\n\f]*(?:(#\w+)|(:\w+)|([0-9]+\b)|([A-Za-z_]\w*)|(<>|<=|>=|[=<>+\-,.()[\]])|([0-9]\w*|[^ \t\r\n\f]))`)
 
 type token struct {
 	kind       kind
@@ -19,50 +24,19 @@ type token struct {
 	start, end int
 }
 
-func wordByte(c byte) bool {
-	return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
-}
-
-// wordEnd is where the word ends that begins at a position; it may be empty.
-func wordEnd(src string, at int) int {
-	for at < len(src) && wordByte(src[at]) {
-		at++
-	}
-	return at
-}
-
-// tokens splits an expression; the last token is end. bad is the first text that can begin no token.
-func tokens(src string) (list []token, bad token) {
-	for i := 0; i < len(src); {
-		t := token{kind: symbol, start: i, end: i + 1}
-		switch c := src[i]; {
-		case strings.IndexByte(" \t\r\n\f", c) >= 0:
-			i++
-			continue
-		case c == '#' || c == ':':
-			t.kind = map[byte]kind{'#': name, ':': value}[c]
-			if t.end = wordEnd(src, i+1); t.end == i+1 {
-				t.kind = end
-			}
-		case wordByte(c):
-			t.kind, t.end = word, wordEnd(src, i)
-			if c >= '0' && c <= '9' {
-				t.kind = number
-			}
-			if t.kind == number && strings.Trim(src[i:t.end], "0123456789") != "" {
-				t.kind = end
-			}
-		case strings.HasPrefix(src[i:], "<>"), strings.HasPrefix(src[i:], "<="), strings.HasPrefix(src[i:], ">="):
-			t.end = i + 2
-		case strings.IndexByte("=<>+-,.()[]", c) < 0:
-			for t.kind = end; t.end < len(src) && src[t.end]&0xc0 == 0x80; t.end++ { // the rest of a UTF-8 sequence
-			}
+// tokens splits an expression; the last token is end. bad is the number of the first illegal one, 0 or more, which only
+// the end follows; -1 if there is none.
+func tokens(src string) (list []token, bad int) {
+	for _, m := range lexemes.FindAllStringSubmatchIndex(src, -1) {
+		k := 1
+		for m[2*k] < 0 {
+			k++
 		}
-		i, t.text = t.end, src[t.start:t.end]
-		if t.kind == end {
-			return list, t
+		from, to := m[2*k], m[2*k+1]
+		list = append(list, token{kind(k), src[from:to], from, to})
+		if kind(k) == illegal {
+			return append(list, token{end: min(len(src), to+1)}), len(list) - 1
 		}
-		list = append(list, t)
 	}
-	return append(list, token{end, "<EOF>", len(src), len(src)}), token{}
+	return append(list, token{end, "<EOF>", len(src), len(src)}), -1
 }

@@ -10,48 +10,32 @@ import (
 // Projection picks parts of items.
 type Projection struct {
 	paths []Path
-	root  *branch
+	root  branch
 }
 
-// branch is a tree of steps; one without steps takes all that is there.
-type branch struct {
-	steps map[Step]*branch
-}
+// branch is a tree of steps; an empty one takes all that is there.
+type branch map[Step]branch
 
 // ParseProjection parses a projection expression.
 func ParseProjection(src string, scope *Scope) (*Projection, error) {
-	p, err := newParser(src, scope, false)
-	if err != nil {
-		return nil, err
-	}
+	p := newParser(src, scope, false)
 	var paths []Path
-	err = p.list(func() error {
-		path, err := p.path()
-		paths = append(paths, path)
-		return err
-	})
-	switch {
-	case err != nil:
-		return nil, err
-	case p.peek().kind != end:
-		return nil, p.unexpected()
-	}
-	return Project(paths), disjoint(paths)
+	p.list(func() { paths = append(paths, p.path()) })
+	p.must(p.peek().kind == end)
+	p.disjoint(paths)
+	return Project(paths), p.err
 }
 
 // Project is the projection to paths, none of which leads through another one.
 func Project(paths []Path) *Projection {
-	p := &Projection{paths, &branch{}}
+	p := &Projection{paths, branch{}}
 	for _, path := range paths {
 		b := p.root
 		for _, s := range path {
-			if b.steps == nil {
-				b.steps = map[Step]*branch{}
+			if b[s] == nil {
+				b[s] = branch{}
 			}
-			if b.steps[s] == nil {
-				b.steps[s] = &branch{}
-			}
-			b = b.steps[s]
+			b = b[s]
 		}
 	}
 	return p
@@ -75,14 +59,14 @@ func (p *Projection) Apply(item attr.Map) attr.Map {
 }
 
 // pick is nil if nothing is there.
-func (b *branch) pick(v attr.Value) attr.Value {
-	if len(b.steps) == 0 {
+func (b branch) pick(v attr.Value) attr.Value {
+	if len(b) == 0 {
 		return v
 	}
 	switch v := v.(type) {
 	case attr.Map:
 		out := attr.Map{}
-		for s, next := range b.steps {
+		for s, next := range b {
 			if picked := next.pick(s.from(v)); picked != nil {
 				out[s.Name] = picked
 			}
@@ -92,8 +76,8 @@ func (b *branch) pick(v attr.Value) attr.Value {
 		}
 	case attr.List:
 		out := attr.List{}
-		for _, s := range slices.SortedFunc(maps.Keys(b.steps), func(s, t Step) int { return s.Index - t.Index }) {
-			if picked := b.steps[s].pick(s.from(v)); picked != nil {
+		for _, s := range slices.SortedFunc(maps.Keys(b), func(s, t Step) int { return s.Index - t.Index }) {
+			if picked := b[s].pick(s.from(v)); picked != nil {
 				out = append(out, picked)
 			}
 		}

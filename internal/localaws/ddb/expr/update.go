@@ -3,7 +3,6 @@ package expr
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -30,63 +29,49 @@ var (
 
 // ParseUpdate parses an update expression.
 func ParseUpdate(src string, scope *Scope) (*Update, error) {
-	p, err := newParser(src, scope, true)
-	if err != nil {
-		return nil, err
-	}
+	p := newParser(src, scope, true)
 	u := &Update{}
 	seen := map[string]bool{}
 	for p.peek().kind != end {
 		verb := strings.ToUpper(p.peek().text)
-		switch {
-		case verb != "SET" && verb != "REMOVE" && verb != "ADD" && verb != "DELETE":
-			return nil, p.unexpected()
-		case seen[verb]:
-			return nil, fmt.Errorf("The \"%s\" section can only be used once in an update expression;", verb)
+		p.must(slices.Contains([]string{"SET", "REMOVE", "ADD", "DELETE"}, verb))
+		if seen[verb] {
+			p.fail("The \"%s\" section can only be used once in an update expression;", verb)
 		}
 		seen[verb] = true
-		p.at++
-		if err := p.list(func() error {
-			a, err := p.action(verb)
-			u.actions = append(u.actions, a)
-			return err
-		}); err != nil {
-			return nil, err
-		}
+		p.take()
+		p.list(func() { u.actions = append(u.actions, p.action(verb)) })
 	}
-	return u, cmp.Or(p.limit(), disjoint(u.Paths(true)), u.check())
+	p.limit()
+	p.disjoint(u.Paths(true))
+	for _, a := range u.actions {
+		p.checkAction(a)
+	}
+	return u, p.err
 }
 
-func (p *parser) action(verb string) (action, error) {
-	path, err := p.path()
-	a := action{verb: verb, path: path}
-	switch {
-	case err != nil || verb == "REMOVE":
-	case verb == "SET":
-		if err = p.expect("="); err == nil {
-			a.node, err = p.sum()
-		}
-	case p.peek().kind != value:
-		err = p.unexpected()
-	default:
-		a.node, err = p.primary()
+func (p *parser) action(verb string) action {
+	a := action{verb: verb, path: p.path()}
+	switch verb {
+	case "SET":
+		p.expect("=")
+		a.node = p.sum()
+	case "ADD", "DELETE":
+		p.must(p.peek().kind == value)
+		a.node = p.primary()
 	}
-	return a, err
+	return a
 }
 
 // sum is an operand, or the sum or difference of two.
-func (p *parser) sum() (*node, error) {
-	left, err := p.primary()
-	if err != nil {
-		return nil, err
-	}
+func (p *parser) sum() *node {
+	left := p.primary()
 	op := p.peek().text
 	if !p.symbol("+") && !p.symbol("-") {
-		return left, nil
+		return left
 	}
 	p.operators++
-	right, err := p.primary()
-	return &node{op: op, kids: []*node{left, right}}, err
+	return &node{op: op, kids: []*node{left, p.primary()}}
 }
 
 // Paths are the document paths that the update changes, with or without those that it removes.
@@ -106,21 +91,17 @@ var longName = map[attr.Type]string{
 	attr.TypeNull: "NULL", attr.TypeL: "LIST", attr.TypeM: "MAP",
 }
 
-func (u *Update) check() error {
-	for _, a := range u.actions {
-		switch a.verb {
-		case "SET":
-			if err := a.node.check(); err != nil {
-				return err
-			}
-		case "ADD", "DELETE":
-			t := a.node.literal.Type()
-			if set := len(t) == 2; !set && (a.verb == "DELETE" || t != attr.TypeN) {
-				return fmt.Errorf("Incorrect operand type for operator or function; operator: %s, operand type: %s, typeSet: ALLOWED_FOR_%[1]s_OPERAND", a.verb, longName[t])
-			}
-		}
+func (p *parser) checkAction(a action) {
+	if a.verb == "SET" {
+		p.check(a.node)
 	}
-	return nil
+	if p.err != nil || a.verb == "SET" || a.verb == "REMOVE" {
+		return
+	}
+	t := a.node.literal.Type()
+	if set := len(t) == 2; !set && (a.verb == "DELETE" || t != attr.TypeN) {
+		p.fail("Incorrect operand type for operator or function; operator: %s, operand type: %s, typeSet: ALLOWED_FOR_%[1]s_OPERAND", a.verb, longName[t])
+	}
 }
 
 // Apply is the item after the update; the old one is left as it was. All operands are read from the old item.
@@ -131,34 +112,37 @@ func (u *Update) Apply(old attr.Map) (attr.Map, error) {
 		path Path
 		v    attr.Value // nil: remove
 	}
-	changes := make([]change, len(u.actions))
-	for i, a := range u.actions {
+	var puts, removals []change
+	for _, a := range u.actions {
 		v, err := a.result(old)
 		if err != nil {
 			return nil, err
 		}
-		changes[i] = change{a.path, v}
+		if v != nil {
+			puts = append(puts, change{a.path, v})
+		} else {
+			removals = append(removals, change{a.path, nil})
+		}
 	}
-	slices.SortStableFunc(changes, func(a, b change) int { return comparePaths(a.path, b.path) })
-	var item attr.Value = maps.Clone(old)
+	slices.SortFunc(puts, func(a, b change) int { return comparePaths(a.path, b.path) })
+	slices.SortFunc(removals, func(a, b change) int { return comparePaths(b.path, a.path) })
+	var item attr.Value = old
 	if old == nil {
 		item = attr.Map{}
 	}
-	var err error
-	for _, c := range changes {
-		if c.v != nil && err == nil {
-			item, err = put(item, c.path, c.v)
+	for _, c := range append(puts, removals...) {
+		var err error
+		if item, err = put(item, c.path, c.v); err != nil {
+			return nil, err
 		}
-	}
-	for _, c := range slices.Backward(changes) {
-		if c.v == nil && err == nil {
-			item, err = put(item, c.path, nil)
-		}
-	}
-	if err != nil {
-		return nil, err
 	}
 	return item.(attr.Map), nil
+}
+
+func comparePaths(a, b Path) int {
+	return slices.CompareFunc(a, b, func(s, t Step) int {
+		return cmp.Or(strings.Compare(s.Name, t.Name), s.Index-t.Index)
+	})
 }
 
 // result is the new value at the action's path, nil for none.
@@ -176,7 +160,7 @@ func (a action) result(item attr.Map) (attr.Value, error) {
 	}
 	switch old := old.(type) {
 	case attr.Number:
-		return exact(old.Add(a.node.literal.(attr.Number)))
+		return old.Add(a.node.literal.(attr.Number))
 	case attr.Set:
 		if a.verb == "ADD" {
 			return old.Union(a.node.literal.(attr.Set)), nil
@@ -223,29 +207,12 @@ func (n *node) compute(item attr.Map) (attr.Value, error) {
 	case attr.Number:
 		switch n.op {
 		case "+":
-			return exact(a.Add(b.(attr.Number)))
+			return a.Add(b.(attr.Number))
 		case "-":
-			return exact(a.Sub(b.(attr.Number)))
+			return a.Sub(b.(attr.Number))
 		}
 	}
 	return nil, errOperand
-}
-
-// exact keeps a failed sum from becoming a Value that is not nil.
-func exact(n attr.Number, err error) (attr.Value, error) {
-	if err != nil {
-		return nil, err
-	}
-	return n, nil
-}
-
-func comparePaths(a, b Path) int {
-	return slices.CompareFunc(a, b, func(s, t Step) int {
-		if c := strings.Compare(s.Name, t.Name); c != 0 {
-			return c
-		}
-		return s.Index - t.Index
-	})
 }
 
 // put is container with v at the path (removed, if v is nil); containers on the way are copied.
