@@ -30,10 +30,15 @@ func (m *Map) UnmarshalJSON(data []byte) error {
 	return err
 }
 
+func read[T any](data []byte) (v T, err error) {
+	err = json.Unmarshal(data, &v)
+	return v, err
+}
+
 // decodeMap decodes a map that lies in depth others.
 func decodeMap(data []byte, depth int) (Map, error) {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(data, &members); err != nil || members == nil {
+	members, err := read[map[string]json.RawMessage](data)
+	if err != nil || members == nil {
 		return nil, err
 	}
 	m := make(Map, len(members))
@@ -53,8 +58,8 @@ func decodeMap(data []byte, depth int) (Map, error) {
 
 // decode decodes a value, which names its type and nothing else.
 func decode(data []byte, depth int) (Value, error) {
-	var typed map[Type]json.RawMessage
-	if err := json.Unmarshal(data, &typed); err != nil {
+	typed, err := read[map[Type]json.RawMessage](data)
+	if err != nil {
 		return nil, err
 	}
 	maps.DeleteFunc(typed, func(_ Type, raw json.RawMessage) bool { return string(raw) == "null" })
@@ -71,8 +76,7 @@ func decode(data []byte, depth int) (Value, error) {
 		case TypeSS, TypeNS, TypeBS:
 			return decodeSet(t[:1], raw)
 		case TypeBool, TypeNull:
-			var b bool
-			err := json.Unmarshal(raw, &b)
+			b, err := read[bool](raw)
 			if t == TypeBool || err != nil {
 				return Bool(b), err
 			}
@@ -91,32 +95,27 @@ func decode(data []byte, depth int) (Value, error) {
 
 func decodeScalar(t Type, raw json.RawMessage) (Value, error) {
 	if t == TypeB {
-		var b []byte
-		err := json.Unmarshal(raw, &b)
+		b, err := read[[]byte](raw)
 		return Binary(b), err
 	}
-	var s string
-	if err := json.Unmarshal(raw, &s); err != nil || t == TypeS {
+	s, err := read[string](raw)
+	if err != nil || t == TypeS {
 		return String(s), err
 	}
 	n, err := ParseNumber(s)
-	switch {
-	case errors.Is(err, ErrNotNumber):
-		return nil, invalid("%s: %s", err, s)
-	case err != nil:
+	if err != nil {
 		return nil, invalid("%s", err)
 	}
 	return n, nil
 }
 
 func decodeList(raw json.RawMessage, one func(json.RawMessage) (Value, error)) (List, error) {
-	var elements []json.RawMessage
-	if err := json.Unmarshal(raw, &elements); err != nil {
+	elements, err := read[[]json.RawMessage](raw)
+	if err != nil {
 		return nil, err
 	}
 	list := make(List, len(elements))
 	for i, e := range elements {
-		var err error
 		if list[i], err = one(e); err != nil {
 			return nil, err
 		}
@@ -124,27 +123,28 @@ func decodeList(raw json.RawMessage, one func(json.RawMessage) (Value, error)) (
 	return list, nil
 }
 
-var setNames = map[Type]string{TypeS: "string", TypeN: "number"}
+// emptySets is how empty sets are refused, by the type of their members.
+var emptySets = map[Type]string{
+	TypeS: "An string set  may not be empty", TypeN: "An number set  may not be empty", TypeB: "Binary sets should not be empty",
+}
 
 func decodeSet(of Type, raw json.RawMessage) (Value, error) {
 	members, err := decodeList(raw, func(raw json.RawMessage) (Value, error) { return decodeScalar(of, raw) })
 	if err != nil {
 		return nil, err
 	}
+	if len(members) == 0 {
+		return nil, invalid("One or more parameter values were invalid: %s", emptySets[of])
+	}
 	set, ok := NewSet(of, members)
-	switch {
-	case ok:
-		return set, nil
-	case len(members) == 0 && of == TypeB:
-		return nil, invalid("One or more parameter values were invalid: Binary sets should not be empty")
-	case len(members) == 0:
-		return nil, invalid("One or more parameter values were invalid: An %s set  may not be empty", setNames[of])
+	if !ok {
+		texts := make([]string, len(members))
+		for i, m := range members {
+			texts[i] = fmt.Sprint(m)
+		}
+		return nil, invalid("One or more parameter values were invalid: Input collection [%s] contains duplicates.", strings.Join(texts, ", "))
 	}
-	texts := make([]string, len(members))
-	for i, m := range members {
-		texts[i] = fmt.Sprint(m)
-	}
-	return nil, invalid("One or more parameter values were invalid: Input collection [%s] contains duplicates.", strings.Join(texts, ", "))
+	return set, nil
 }
 
 // MarshalJSON writes the map with its names in order, so that equal items are equal bytes.

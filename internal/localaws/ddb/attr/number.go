@@ -3,7 +3,9 @@ package attr
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"math/big"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -32,30 +34,18 @@ var (
 	ErrUnderflow = errors.New("Number underflow. Attempting to store a number with magnitude smaller than supported range")
 )
 
+// decimal is a number's text: its sign, the digits before and behind the point, and the exponent.
+var decimal = regexp.MustCompile(`^([+-]?)([0-9]*)\.?([0-9]*)(?:[eE]([+-]?[0-9]+))?$`)
+
 // ParseNumber reads decimal text with an optional sign, fraction and exponent.
 func ParseNumber(text string) (Number, error) {
-	rest, neg := text, false
-	if rest != "" && (rest[0] == '-' || rest[0] == '+') {
-		neg, rest = rest[0] == '-', rest[1:]
+	parts := decimal.FindStringSubmatch(text)
+	if parts == nil || parts[2]+parts[3] == "" {
+		return Number{}, fmt.Errorf("%w: %s", ErrNotNumber, text)
 	}
-	mantissa, exponent := rest, "0"
-	if i := strings.IndexAny(rest, "eE"); i >= 0 {
-		mantissa, exponent = rest[:i], rest[i+1:]
-	}
-	whole, fraction, _ := strings.Cut(mantissa, ".")
-	if whole+fraction == "" || !allDigits(whole) || !allDigits(fraction) {
-		return Number{}, ErrNotNumber
-	}
-	shift, err := strconv.Atoi(exponent)
-	if err != nil && !errors.Is(err, strconv.ErrRange) {
-		return Number{}, ErrNotNumber
-	}
-	const far = 1 << 30 // whatever the digits do, that far out stays out of range
-	return normalise(neg, whole+fraction, len(whole)+min(max(shift, -far), far))
-}
-
-func allDigits(s string) bool {
-	return strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' }) < 0
+	shift, _ := strconv.Atoi(cmp.Or(parts[4], "0")) // at the end of its range if it is out of it
+	const far = 1 << 30                             // whatever the digits do, that far out stays out of range
+	return normalise(parts[1] == "-", parts[2]+parts[3], len(parts[2])+min(max(shift, -far), far))
 }
 
 func normalise(neg bool, digits string, exp int) (Number, error) {
@@ -77,27 +67,19 @@ func normalise(neg bool, digits string, exp int) (Number, error) {
 
 // String is the canonical text: plain decimal, no exponent, no superfluous zeros.
 func (n Number) String() string {
-	if n.digits == "" {
-		return "0"
+	digits, point := n.digits, n.exp
+	if point < 1 {
+		digits, point = strings.Repeat("0", 1-point)+digits, 1
 	}
-	var b strings.Builder
+	digits += strings.Repeat("0", max(0, point-len(digits)))
+	text := digits[:point]
+	if point < len(digits) {
+		text += "." + digits[point:]
+	}
 	if n.neg {
-		b.WriteByte('-')
+		return "-" + text
 	}
-	switch {
-	case n.exp <= 0:
-		b.WriteString("0.")
-		b.WriteString(strings.Repeat("0", -n.exp))
-		b.WriteString(n.digits)
-	case n.exp >= len(n.digits):
-		b.WriteString(n.digits)
-		b.WriteString(strings.Repeat("0", n.exp-len(n.digits)))
-	default:
-		b.WriteString(n.digits[:n.exp])
-		b.WriteByte('.')
-		b.WriteString(n.digits[n.exp:])
-	}
-	return b.String()
+	return text
 }
 
 // NumberOf is the number of an int.
@@ -138,18 +120,13 @@ func (n Number) Add(m Number) (Number, error) {
 
 // Sub is the exact difference, or an error if it does not fit the limits.
 func (n Number) Sub(m Number) (Number, error) {
-	if m.digits != "" {
-		m.neg = !m.neg
-	}
+	m.neg = !m.neg
 	return n.Add(m)
 }
 
 // scaled is the integer n / 10^scale; scale is at most the position of n's last digit.
 func (n Number) scaled(scale int) *big.Int {
-	if n.digits == "" {
-		return new(big.Int)
-	}
-	i, _ := new(big.Int).SetString(n.digits+strings.Repeat("0", n.exp-len(n.digits)-scale), 10)
+	i, _ := new(big.Int).SetString("0"+n.digits+strings.Repeat("0", n.exp-len(n.digits)-scale), 10)
 	if n.neg {
 		i.Neg(i)
 	}

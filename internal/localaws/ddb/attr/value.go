@@ -46,29 +46,15 @@ type Set struct {
 	Members []Value
 }
 
-// Type says S.
+// Type says S, as the others below say theirs.
 func (String) Type() Type { return TypeS }
-
-// Type says B.
 func (Binary) Type() Type { return TypeB }
-
-// Type says BOOL.
-func (Bool) Type() Type { return TypeBool }
-
-// Type says NULL.
-func (Null) Type() Type { return TypeNull }
-
-// Type says L.
-func (List) Type() Type { return TypeL }
-
-// Type says M.
-func (Map) Type() Type { return TypeM }
-
-// Type says N.
+func (Bool) Type() Type   { return TypeBool }
+func (Null) Type() Type   { return TypeNull }
+func (List) Type() Type   { return TypeL }
+func (Map) Type() Type    { return TypeM }
 func (Number) Type() Type { return TypeN }
-
-// Type says SS, NS or BS.
-func (s Set) Type() Type { return s.Of + "S" }
+func (s Set) Type() Type  { return s.Of + "S" } // SS, NS or BS
 
 // Equal reports whether both are of one type and have one value: numbers by value, sets without regard to order.
 func Equal(a, b Value) bool {
