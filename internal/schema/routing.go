@@ -85,3 +85,10 @@ func IngressQueue(prefix, group string) string { return prefix + "-ingress-" + g
 
 // DeadLetterQueue is the name of the queue for a group's messages that were given up.
 func DeadLetterQueue(prefix, group string) string { return prefix + "-dead-" + group }
+
+// MessageIDAttribute is the attribute (String) by which a message in an ingress queue says what its id is, instead of
+// the one that SQS gave it: 64 hex digits of SHA-256 of the row's primary key. A row that is sent again so finds the
+// receipt of the first time. Whoever may send to an ingress queue can give a message any id, and so have it taken for
+// one that was routed already, or another for it: the right to send there is for the dispatcher and for writers that are
+// trusted as it is.
+const MessageIDAttribute = "landfall-id"
