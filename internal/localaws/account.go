@@ -74,7 +74,7 @@ func New(o Options) *Account {
 	return &Account{
 		plan:     o.Faults,
 		ledger:   ledger.New(o.KeepEntries),
-		services: map[string]wire.Service{db.Target(): db, queues.Target(): queues},
+		services: map[string]wire.Service{db.Target(): db, db.Streams.Target(): db.Streams, queues.Target(): queues},
 		dynamodb: db,
 	}
 }

@@ -1,5 +1,5 @@
-// Package conformance holds tests of DynamoDB's and SQS's behaviour that any endpoint can be put to: the one in this module, or
-// the one that LANDFALL_ENDPOINT names. The package itself is only what those tests, and others, say requests with.
+// Package conformance holds tests of the behaviour of DynamoDB, its streams and SQS that any endpoint can be put to: the one
+// in this module, or the one that LANDFALL_ENDPOINT names. The package itself is only what those tests, and others, say requests with.
 package conformance
 
 import (
@@ -85,6 +85,7 @@ var tables atomic.Int64
 type Schema struct {
 	Key     string
 	Indexes []string
+	Stream  types.StreamViewType // empty for none
 }
 
 // Table makes a table on demand that is deleted after the test, and returns its name.
@@ -92,6 +93,9 @@ func Table(t testing.TB, c *dynamodb.Client, s Schema) string {
 	t.Helper()
 	name := fmt.Sprintf("landfall-%d-%d", time.Now().UnixNano(), tables.Add(1))
 	in := &dynamodb.CreateTableInput{TableName: &name, BillingMode: types.BillingModePayPerRequest}
+	if s.Stream != "" {
+		in.StreamSpecification = &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: s.Stream}
+	}
 	defined := map[string]bool{}
 	in.KeySchema = keys(in, defined, strings.Fields(s.Key))
 	for _, text := range s.Indexes {

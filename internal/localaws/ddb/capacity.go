@@ -36,11 +36,7 @@ type charge struct {
 
 // charges is what a change consumes. A transaction pays twice for the table (factor 2), not for its indexes.
 func (c change) charges(factor float64) []charge {
-	item := c.new
-	if item == nil {
-		item = c.old
-	}
-	t := c.table
+	item, t := c.item(), c.table
 	units := factor * writeUnits(max(c.old.Size(), c.new.Size()))
 	list := []charge{{ledger.Cost{Table: t.name, Write: units}, item[t.key.hash.name]}}
 	for _, ix := range t.indexes {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/landfall-dev/landfall/internal/localaws/faults"
 	"github.com/landfall-dev/landfall/internal/localaws/ledger"
+	"github.com/landfall-dev/landfall/internal/localaws/streams"
 	"github.com/landfall-dev/landfall/internal/localaws/wire"
 )
 
@@ -25,6 +26,8 @@ type Options struct {
 
 // DB is DynamoDB in one account and region. It implements wire.Service.
 type DB struct {
+	Streams *streams.Service // tells of changes in tables that have a stream; a service of its own
+
 	options Options
 	created int // tables, ever
 	tables  map[string]*table
@@ -33,7 +36,7 @@ type DB struct {
 
 // New makes a DB without tables.
 func New(o Options) *DB {
-	return &DB{options: o, tables: map[string]*table{}, tokens: tokens{byToken: map[string]*request{}}}
+	return &DB{Streams: streams.New(Region), options: o, tables: map[string]*table{}, tokens: tokens{byToken: map[string]*request{}}}
 }
 
 // Name is the name of the service in ledgers and fault plans.

@@ -7,6 +7,7 @@ import (
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/expr"
 	"github.com/landfall-dev/landfall/internal/localaws/faults"
+	"github.com/landfall-dev/landfall/internal/localaws/streams"
 )
 
 // maxItem is the largest item, in bytes. https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
@@ -25,6 +26,7 @@ type table struct {
 	held    map[string]bool // positions of items that a transaction holds
 	ttl     string          // attribute; empty if items do not expire
 	spent   spending
+	stream  *streams.Stream // nil if it has none
 }
 
 // index is a secondary index; local ones share the table's hash key.
@@ -156,12 +158,22 @@ type change struct {
 	table    *table
 	position string
 	old, new attr.Map
+	expired  bool // its time to live is over
+}
+
+// item is the item after the change, or else before it.
+func (c change) item() attr.Map {
+	if c.new == nil {
+		return c.old
+	}
+	return c.new
 }
 
 // apply is the one place where items change.
 func (c change) apply(now time.Time) {
 	t := c.table
 	t.items.set(c.position, c.new)
+	t.stream.Add(now, c.position, t.key.pick(c.item()), c.old, c.new, c.expired)
 	if c.old != nil {
 		t.bytes -= c.old.Size()
 	}

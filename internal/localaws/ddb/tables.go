@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
+	"github.com/landfall-dev/landfall/internal/localaws/streams"
 )
 
 // What CreateTable is told, and DescribeTable tells.
@@ -73,9 +74,8 @@ func (t *table) describe(status string) fields {
 	if t.spec.TableClass != "" {
 		d["TableClassSummary"] = fields{"TableClass": t.spec.TableClass}
 	}
-	if s := t.spec.StreamSpecification; s != nil && s.StreamEnabled {
-		label := t.created.UTC().Format("2006-01-02T15:04:05.000")
-		d["StreamSpecification"], d["LatestStreamLabel"], d["LatestStreamArn"] = s, label, t.arn()+"/stream/"+label
+	if s := t.stream; s != nil {
+		d["StreamSpecification"], d["LatestStreamLabel"], d["LatestStreamArn"] = t.spec.StreamSpecification, s.Label, s.ARN
 	}
 	for _, ix := range t.indexes {
 		kind, one := "LocalSecondaryIndexes", fields{
@@ -113,6 +113,9 @@ func (db *DB) createTable(spec *tableSpec) (operation, error) {
 		db.created++
 		t.created, t.id = now, fmt.Sprintf("%08x-0000-4000-8000-%012x", db.created, now.Unix())
 		db.tables[t.name] = t
+		if s := spec.StreamSpecification; s != nil && s.StreamEnabled {
+			t.stream = db.Streams.Open(now, streams.Source{Table: t.name, ARN: t.arn(), KeySchema: spec.KeySchema, View: s.StreamViewType})
+		}
 		return fields{"TableDescription": t.describe("CREATING")}, nil
 	}), nil
 }
@@ -120,28 +123,29 @@ func (db *DB) createTable(spec *tableSpec) (operation, error) {
 type tableInput struct{ TableName *string }
 
 // onExisting is an operation on a table as such. It consumes nothing.
-func (db *DB) onExisting(in *tableInput, run func(*table) (any, error)) (operation, error) {
+func (db *DB) onExisting(in *tableInput, run func(time.Time, *table) (any, error)) (operation, error) {
 	var c constraints
 	name := c.tableName(in.TableName)
-	return plain(name, func(time.Time) (any, error) {
+	return plain(name, func(now time.Time) (any, error) {
 		t := db.tables[name]
 		if t == nil {
 			return nil, failure("ResourceNotFoundException", "Requested resource not found: Table: %s not found", name)
 		}
-		return run(t)
+		return run(now, t)
 	}), c.err()
 }
 
 func (db *DB) describeTable(in *tableInput) (operation, error) {
-	return db.onExisting(in, func(t *table) (any, error) { return fields{"Table": t.describe("ACTIVE")}, nil })
+	return db.onExisting(in, func(_ time.Time, t *table) (any, error) { return fields{"Table": t.describe("ACTIVE")}, nil })
 }
 
 func (db *DB) deleteTable(in *tableInput) (operation, error) {
-	return db.onExisting(in, func(t *table) (any, error) {
+	return db.onExisting(in, func(now time.Time, t *table) (any, error) {
 		if t.spec.DeletionProtectionEnabled {
 			return nil, validation("Resource cannot be deleted as it is currently protected against deletion. Disable deletion protection first.")
 		}
 		delete(db.tables, t.name)
+		t.stream.Close(now)
 		return fields{"TableDescription": t.describe("DELETING")}, nil
 	})
 }

@@ -25,7 +25,7 @@ func (db *DB) updateTimeToLive(in *ttlInput) (operation, error) {
 	if err := c.err(); err != nil {
 		return operation{}, err
 	}
-	return db.onExisting(&tableInput{&name}, func(t *table) (any, error) {
+	return db.onExisting(&tableInput{&name}, func(_ time.Time, t *table) (any, error) {
 		switch {
 		case spec.Enabled && t.ttl == spec.AttributeName:
 			return nil, validation("TimeToLive is already enabled")
@@ -43,7 +43,7 @@ func (db *DB) updateTimeToLive(in *ttlInput) (operation, error) {
 }
 
 func (db *DB) describeTimeToLive(in *tableInput) (operation, error) {
-	return db.onExisting(in, func(t *table) (any, error) {
+	return db.onExisting(in, func(_ time.Time, t *table) (any, error) {
 		d := fields{"TimeToLiveStatus": "DISABLED"}
 		if t.ttl != "" {
 			d = fields{"TimeToLiveStatus": "ENABLED", "AttributeName": t.ttl}
@@ -66,7 +66,7 @@ func (db *DB) ReapExpired(now time.Time) int {
 		for _, e := range t.items.entries {
 			at, ok := e.item[t.ttl].(attr.Number)
 			if ok && at.Compare(limit) < 0 && at.Compare(oldest) > 0 && !t.held[e.key] {
-				expired = append(expired, change{table: t, position: e.key, old: e.item})
+				expired = append(expired, change{table: t, position: e.key, old: e.item, expired: true})
 			}
 		}
 		for _, c := range expired {

@@ -252,10 +252,7 @@ type itemCollectionMetrics struct {
 }
 
 func (c change) collection() *itemCollectionMetrics {
-	item, hash := c.new, c.table.key.hash.name
-	if item == nil {
-		item = c.old
-	}
+	item, hash := c.item(), c.table.key.hash.name
 	local := slices.ContainsFunc(c.table.indexes, func(ix *index) bool { return ix.local })
 	if item == nil || !local {
 		return nil

@@ -41,6 +41,10 @@ type Fault struct {
 	// Receiving from a standard queue, which may deliver twice and in any order:
 	Duplicates int    // so many of the messages leave a copy behind, delivered again even when they are deleted
 	Shuffle    uint64 // if not 0: which messages are received is drawn from this seed, instead of the oldest ones
+
+	// Reading a stream, where so many Duplicates of the last records are read again next time:
+	Late time.Duration // records are not there yet for so long
+	Lost int           // so many of the first records are passed over
 }
 
 // MaxStale bounds StaleIndex: how far back indexes remember.
