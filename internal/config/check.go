@@ -16,6 +16,7 @@ const (
 	// maxSendTimeout leaves room for claiming and settling before Lambda ends a function at 15 minutes
 	// (https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html).
 	maxSendTimeout = Duration(10 * time.Minute)
+	maxHeadStart   = Duration(time.Minute) // a sweep later, the fast path has had its chance
 	maxLateArrival = 30 * day
 	maxBackoff     = 7 * day
 	maxFactor      = 100
@@ -76,9 +77,7 @@ func (c *checker) settings(path string, s Settings) {
 	c.count(path+".attempts", int64(s.Attempts), maxAttempts)
 	c.count(path+".concurrency", int64(s.Concurrency), maxConcurrency)
 	c.count(path+".shards", int64(s.Shards), maxShards)
-	if s.HeadStart != 0 {
-		c.failf(path+".head_start", "%v: only 0 is possible, because this version has no fast path to leave new rows to", s.HeadStart)
-	}
+	c.between(path+".head_start", s.HeadStart, 0, maxHeadStart)
 	if s.SendTimeout > maxSendTimeout {
 		c.failf(path+".send_timeout", "%v is too long: at most %v, because Lambda ends a function after 15m, and the send must be settled by then",
 			s.SendTimeout, maxSendTimeout)

@@ -165,6 +165,8 @@ func badURL(text string) string {
 		return "the URL must hold neither user nor password"
 	case u.Opaque != "" || u.Hostname() == "":
 		return "the URL has no host: " + form
+	case strings.Contains(u.Hostname(), ":") && !strings.HasPrefix(u.Host, "["):
+		return "the URL's host must have an IPv6 address in brackets: https://[::1]/path"
 	case strings.Contains(text, "#"):
 		return "the URL must have no fragment (#...): it would never be sent"
 	case !validPort(u):

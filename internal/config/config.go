@@ -58,7 +58,7 @@ type Settings struct {
 	Backoff  Backoff `json:"backoff"`
 	// Concurrency is how many sends to this destination one run has in flight, 1 to 1000. Defaults to 4.
 	Concurrency int `json:"concurrency"`
-	// HeadStart is how long the sweep leaves a new row to the fast path. There is none yet: always 0.
+	// HeadStart is how long the sweep leaves a new row to the fast path, 0 to 1m. Defaults to 5s.
 	HeadStart Duration `json:"head_start"`
 	// LateArrival: a request without effect so long after its claim's end never has one. 1ms to 30d, defaults to 10m.
 	LateArrival Duration `json:"late_arrival"`
@@ -111,6 +111,7 @@ type RemoteRef struct {
 // Defaults of this package; those of single destinations are the domain's.
 const (
 	DefaultConcurrency  = 16
+	DefaultHeadStart    = Duration(5 * time.Second)
 	DefaultKeyHeader    = "Idempotency-Key"
 	DefaultLogSuccesses = 0.01
 	DefaultMethod       = "POST"
@@ -136,6 +137,7 @@ func builtinSettings() Settings {
 			Max:    Duration(p.Backoff.Max),
 		},
 		Concurrency: p.Concurrency,
+		HeadStart:   DefaultHeadStart,
 		LateArrival: Duration(p.LateArrival),
 		Retention:   Duration(p.Retention),
 		SendTimeout: Duration(p.SendTimeout),
@@ -154,6 +156,7 @@ func (d Destination) Policy() outbox.Policy {
 		},
 		Concurrency:  d.Concurrency,
 		Deduplicates: outbox.Window(d.Deduplicates),
+		HeadStart:    time.Duration(d.HeadStart),
 		LateArrival:  time.Duration(d.LateArrival),
 		Retention:    time.Duration(d.Retention),
 		Retired:      d.Retired,
