@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-lambda-go/lambdacontext"
 )
@@ -26,6 +28,8 @@ type event struct {
 	Addr string `json:"addr"` // dialled by a forked child, which then holds the connection
 	Size int    `json:"size"`
 	Text string `json:"text"`
+
+	Records []events.SQSMessage `json:"Records"` // of a queue, each an event
 }
 
 type answer struct {
@@ -70,7 +74,32 @@ func main() {
 	lambda.Start(handle)
 }
 
+// handleBatch handles events of a queue. The first time that it gets one, it may also be told to fail.
+func handleBatch(ctx context.Context, records []events.SQSMessage) (any, error) {
+	var r events.SQSEventResponse
+	for _, m := range records {
+		var e event
+		if err := json.Unmarshal([]byte(m.Body), &e); err != nil {
+			return nil, err
+		}
+		if m.Attributes["ApproximateReceiveCount"] != "1" {
+			e.Do = ""
+		}
+		if e.Do == "fail" {
+			r.BatchItemFailures = append(r.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: m.MessageId})
+			continue
+		}
+		if _, err := handle(ctx, e); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
 func handle(ctx context.Context, e event) (any, error) {
+	if e.Records != nil {
+		return handleBatch(ctx, e.Records)
+	}
 	if e.URL != "" {
 		if err := call(e.URL); err != nil {
 			return nil, err
