@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"regexp"
 	"sync"
 	"time"
@@ -12,18 +11,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
-	"github.com/aws/smithy-go"
 
+	"github.com/landfall-dev/landfall/internal/awscall"
 	"github.com/landfall-dev/landfall/internal/routing"
 	"github.com/landfall-dev/landfall/internal/routingdb"
 	"github.com/landfall-dev/landfall/internal/schema"
 )
-
-// ReceiptsClient is where a [Consumer] accepts and declines; *dynamodb.Client is one. It needs the
-// permission dynamodb:UpdateItem on the receipts table.
-type ReceiptsClient interface {
-	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
-}
 
 // Consumer accepts, declines and works the messages that the router forwards. It may be used by any number
 // of goroutines.
@@ -69,13 +62,13 @@ func (updating) PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamo
 // msg must have been received with its message attributes: ask for "All", or for "landfall".
 func (c *Consumer) Accept(ctx context.Context, msg types.Message) error {
 	e, err := c.accept(ctx, msg)
-	if err == nil {
-		c.settleIngress(ctx, e, func(url string) error {
-			_, err := c.queues.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: &url, ReceiptHandle: &e.Handle})
-			return err
-		})
+	if err != nil {
+		return err
 	}
-	return err
+	if url, found := c.ingressOf(ctx, e); found {
+		c.delete(ctx, url, []string{e.Handle})
+	}
+	return nil
 }
 
 // Decline says that this consumer does not accept the message, so that it moves on at once. Then delete the
@@ -89,14 +82,16 @@ func (c *Consumer) Decline(ctx context.Context, msg types.Message) error {
 	if err != nil {
 		return refusal(e, err)
 	}
-	c.settleIngress(ctx, e, func(url string) error {
+	if url, found := c.ingressOf(ctx, e); found {
 		_, err := c.queues.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{QueueUrl: &url, ReceiptHandle: &e.Handle})
-		return err
-	})
+		if err != nil {
+			c.notTold(ctx, e, err)
+		}
+	}
 	return nil
 }
 
-// accept is Accept, without the ingress queue.
+// accept is Accept but for the ingress queue.
 func (c *Consumer) accept(ctx context.Context, msg types.Message) (routing.Envelope, error) {
 	e, err := envelope(msg)
 	if err != nil {
@@ -108,34 +103,30 @@ func (c *Consumer) accept(ctx context.Context, msg types.Message) (routing.Envel
 	return e, nil
 }
 
-// settleIngress does something about the message in the ingress queue. What counts is the receipt, which is
-// written: if this fails, the router does it, though not before the attempt's deadline.
-func (c *Consumer) settleIngress(ctx context.Context, e routing.Envelope, do func(url string) error) {
-	url, err := c.ingressURL(ctx, e.Group)
-	if err == nil {
-		err = do(url)
-	}
-	if err != nil {
-		c.cfg.Log.WarnContext(ctx, "the ingress queue was not told; the router will see to it", "message", e.ID.String(), "error", code(err))
-	}
-}
-
-func (c *Consumer) ingressURL(ctx context.Context, group string) (string, error) {
+// ingressOf is the URL of the ingress queue that a message came from.
+func (c *Consumer) ingressOf(ctx context.Context, e routing.Envelope) (url string, found bool) {
 	c.mu.Lock()
-	url, found := c.ingress[group]
+	url, found = c.ingress[e.Group]
 	c.mu.Unlock()
 	if found {
-		return url, nil
+		return url, true
 	}
-	name := schema.IngressQueue(c.cfg.QueuePrefix, group)
+	name := schema.IngressQueue(c.cfg.QueuePrefix, e.Group)
 	out, err := c.queues.GetQueueUrl(ctx, &sqs.GetQueueUrlInput{QueueName: &name})
 	if err != nil {
-		return "", err
+		c.notTold(ctx, e, err)
+		return "", false
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.ingress[group] = *out.QueueUrl
-	return *out.QueueUrl, nil
+	c.ingress[e.Group] = *out.QueueUrl
+	return *out.QueueUrl, true
+}
+
+// notTold logs that the ingress queue does not know yet. What counts is the receipt, which is written: the router
+// acts on it at the attempt's deadline.
+func (c *Consumer) notTold(ctx context.Context, e routing.Envelope, err error) {
+	c.cfg.Log.WarnContext(ctx, "the ingress queue was not told; the router will see to it", "message", e.ID.String(), "error", awscall.Code(err))
 }
 
 // MessageID is what names the message, the same for every copy of it: to recognise what was worked before.
@@ -149,6 +140,8 @@ func MessageID(msg types.Message) string {
 	return *msg.MessageId
 }
 
+const envelopeAttribute = routing.EnvelopeAttribute
+
 // What groups and messages are called.
 var (
 	groupName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
@@ -157,7 +150,7 @@ var (
 
 // envelope reads a message's envelope. Errors say nothing of what it holds.
 func envelope(msg types.Message) (routing.Envelope, error) {
-	attribute, found := msg.MessageAttributes[routing.EnvelopeAttribute]
+	attribute, found := msg.MessageAttributes[envelopeAttribute]
 	if !found {
 		return routing.Envelope{}, fmt.Errorf("landfall: %w", ErrNoEnvelope)
 	}
@@ -188,13 +181,4 @@ func refusal(e routing.Envelope, err error) error {
 		why = ErrAccepted
 	}
 	return fmt.Errorf("landfall: message %s, attempt %d: %w: %w", e.ID, e.Attempt, why, refused)
-}
-
-// code is an error of SQS without its text, which quotes receipt handles.
-func code(err error) slog.Value {
-	var api smithy.APIError
-	if errors.As(err, &api) {
-		return slog.StringValue(api.ErrorCode())
-	}
-	return slog.StringValue("no answer")
 }

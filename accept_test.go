@@ -28,7 +28,8 @@ type workplace struct {
 	*testing.T
 	*landfalltest.Group
 	*landfall.Consumer
-	log strings.Builder
+	log     strings.Builder
+	network network
 }
 
 func newWorkplace(t *testing.T) *workplace {
@@ -250,8 +251,8 @@ func TestNoAcceptanceIsLostWithItsAnswer(t *testing.T) {
 		{"UpdateItem", 1, "accepted", true, ""},
 		{"UpdateItem", 99, "accepted", false, ""},
 		{"GetQueueUrl", 99, "accepted", true, "the router will see to it"},
-		{"DeleteMessage", 1, "accepted", true, ""},
-		{"DeleteMessage", 99, "accepted", true, "the router will see to it"},
+		{"DeleteMessageBatch", 1, "accepted", true, ""},
+		{"DeleteMessageBatch", 99, "accepted", true, "come back"},
 	} {
 		t.Run(fmt.Sprint(c.operation, c.answers), func(t *testing.T) {
 			t.Parallel()

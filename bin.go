@@ -1,0 +1,84 @@
+package landfall
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"github.com/landfall-dev/landfall/internal/awscall"
+)
+
+// fullBin is how many messages SQS deletes by one request.
+const fullBin = 10
+
+// bin deletes messages, up to ten of a queue by one request. A message that it fails to delete comes back to its queue:
+// the router deletes what is accepted, and a consumer works again what it has worked.
+type bin struct {
+	*Consumer
+	ctx context.Context
+	// linger is for how long a message waits for others; 0: until close.
+	linger time.Duration
+
+	mu      sync.Mutex
+	waiting map[string][]string // handles by queue
+	sending sync.WaitGroup
+}
+
+func (c *Consumer) newBin(ctx context.Context, linger time.Duration) *bin {
+	return &bin{Consumer: c, ctx: ctx, linger: linger, waiting: map[string][]string{}}
+}
+
+func (b *bin) add(queue, handle string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.waiting[queue] = append(b.waiting[queue], handle)
+	switch n := len(b.waiting[queue]); {
+	case n == fullBin:
+		b.empty(queue)
+	case n == 1 && b.linger > 0:
+		time.AfterFunc(b.linger, func() {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.empty(queue)
+		})
+	}
+}
+
+// empty begins to delete what waits of a queue. It is called with the lock held.
+func (b *bin) empty(queue string) {
+	handles := b.waiting[queue]
+	delete(b.waiting, queue)
+	if len(handles) > 0 {
+		b.sending.Go(func() { b.delete(b.ctx, queue, handles) })
+	}
+}
+
+// close deletes the rest and waits. Nothing is added any more then.
+func (b *bin) close() {
+	b.mu.Lock()
+	for queue := range b.waiting {
+		b.empty(queue)
+	}
+	b.mu.Unlock()
+	b.sending.Wait()
+}
+
+// delete deletes at most ten messages of a queue. Texts of errors quote handles, so that only their codes are logged.
+func (c *Consumer) delete(ctx context.Context, queue string, handles []string) {
+	entries := make([]types.DeleteMessageBatchRequestEntry, len(handles))
+	for i := range handles {
+		entries[i] = types.DeleteMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)), ReceiptHandle: &handles[i]}
+	}
+	out, err := c.queues.DeleteMessageBatch(ctx, &sqs.DeleteMessageBatchInput{QueueUrl: &queue, Entries: entries})
+	switch {
+	case err != nil:
+		c.cfg.Log.WarnContext(ctx, "messages were not deleted and come back", "queue", queue, "messages", len(handles), "error", awscall.Code(err))
+	case len(out.Failed) > 0:
+		c.cfg.Log.WarnContext(ctx, "messages were not deleted and come back", "queue", queue, "messages", len(out.Failed), "error", aws.ToString(out.Failed[0].Code))
+	}
+}

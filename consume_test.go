@@ -1,0 +1,348 @@
+package landfall_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"github.com/landfall-dev/landfall"
+)
+
+// consume has a consumer work its queue until everything rests, and for so long at least.
+func (w *workplace) consume(d time.Duration, cfg landfall.ConsumerConfig, work landfall.Work) {
+	w.Helper()
+	ctx, stop := context.WithTimeout(w.Context(), d)
+	defer stop()
+	if err := landfall.NewConsumer(w.Receipts, w.queues(), cfg).Consume(ctx, w.Queue, work); err != nil {
+		w.Errorf("consume: %v", err)
+	}
+}
+
+// queues are those of the group, over the test's network.
+func (w *workplace) queues() *sqs.Client {
+	options := w.Queues.Options()
+	w.network.HTTPClient, options.HTTPClient = options.HTTPClient, &w.network
+	return sqs.New(options)
+}
+
+// network counts requests to queues, and fails those of an operation.
+type network struct {
+	aws.HTTPClient
+	fails string
+
+	mu    sync.Mutex
+	count map[string]int
+}
+
+func (n *network) Do(r *http.Request) (*http.Response, error) {
+	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	n.mu.Lock()
+	if n.count == nil {
+		n.count = map[string]int{}
+	}
+	n.count[operation]++
+	fails := n.fails == operation
+	n.mu.Unlock()
+	if fails {
+		return nil, errors.New("no route to host")
+	}
+	return n.HTTPClient.Do(r)
+}
+
+// calls are the calls of a work, by body.
+type calls struct {
+	mu    sync.Mutex
+	count map[string]int
+}
+
+func (c *calls) note(msg types.Message) (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.count == nil {
+		c.count = map[string]int{}
+	}
+	c.count[*msg.Body]++
+	return c.count[*msg.Body]
+}
+
+func (w *workplace) rests(queues ...string) {
+	w.Helper()
+	for _, queue := range queues {
+		if got := w.counts(queue); got != "0+0" {
+			w.Errorf("%s holds %s messages, want none", queue, got)
+		}
+	}
+}
+
+// TestNoMessageIsWorkedBeforeItIsAccepted, nor left after, and deletions are made in tens.
+func TestNoMessageIsWorkedBeforeItIsAccepted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorkplace(t)
+		var worked calls
+		for i := range 20 {
+			w.send(fmt.Sprint(i))
+		}
+		w.consume(30*time.Second, w.config(), func(_ context.Context, msg types.Message) error {
+			if state := w.state(landfall.MessageID(msg)); state != "accepted" {
+				t.Errorf("worked while it is %s", state)
+			}
+			worked.note(msg)
+			return nil
+		})
+		w.rests(w.Queue, w.Ingress)
+		if len(worked.count) != 20 || w.log.Len() > 0 {
+			t.Errorf("worked %v\n%s", worked.count, w.log.String())
+		}
+		if got := w.network.count; got["DeleteMessageBatch"] > 4 || got["ReceiveMessage"] > 4 || got["GetQueueUrl"] > 10 || got["ChangeMessageVisibility"] > 0 {
+			t.Errorf("%v requests for 20 messages", got)
+		}
+	})
+}
+
+// TestNoCopyIsWorkedThatIsNotTheConsumers: stale, unreadable, unknown or declined. What was sent to the queue itself is.
+func TestNoCopyIsWorkedThatIsNotTheConsumers(t *testing.T) {
+	t.Parallel()
+	envelope := func(text string) map[string]types.MessageAttributeValue {
+		return map[string]types.MessageAttributeValue{"landfall": {DataType: aws.String("String"), StringValue: &text}}
+	}
+	for _, c := range []struct {
+		name       string
+		busy       bool
+		arrange    func(w *workplace)
+		worked     int
+		left       string // in the consumer's queue
+		state, log string
+	}{
+		{name: "stale", arrange: func(w *workplace) { w.moveOn(w.send("x")) }, left: "0+0", log: "a copy is dropped"},
+		{name: "stale, and busy", busy: true, arrange: func(w *workplace) { w.moveOn(w.send("x")) }, left: "0+0", log: "a copy is dropped"},
+		{name: "busy", busy: true, arrange: func(w *workplace) { w.send("x") }, left: "0+0"},
+		{name: "busy, but its own", busy: true, arrange: func(w *workplace) {
+			w.send("x")
+			msg := w.copy()
+			w.must(w.Accept(w.Context(), msg))
+			_, err := w.Queues.ChangeMessageVisibility(w.Context(), &sqs.ChangeMessageVisibilityInput{QueueUrl: &w.Queue, ReceiptHandle: msg.ReceiptHandle})
+			w.must(err)
+		}, worked: 1, left: "0+0"},
+		{name: "unreadable", arrange: func(w *workplace) { w.put("x", envelope("{}")) }, left: "0+1", log: "neither accepted nor worked"},
+		{name: "unknown", arrange: func(w *workplace) {
+			w.put("x", envelope(`{"group":"couriers","message_id":"m","attempt":1,"token":"t","deadline":1,"ingress_handle":"h"}`))
+		}, left: "0+1", log: "neither accepted nor worked"},
+		{name: "sent directly", arrange: func(w *workplace) { w.put("x", nil) }, worked: 1, left: "0+0"},
+		{name: "sent directly, though busy", busy: true, arrange: func(w *workplace) { w.put("x", nil) }, worked: 1, left: "0+0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorkplace(t)
+				c.arrange(w)
+				cfg := w.config()
+				cfg.Busy = func(context.Context, types.Message) bool { return c.busy }
+				var worked calls
+				w.consume(20*time.Second, cfg, func(_ context.Context, msg types.Message) error {
+					worked.note(msg)
+					return nil
+				})
+				if worked.count["x"] != c.worked || w.counts(w.Queue) != c.left || !strings.Contains(w.log.String(), c.log) || (c.log == "") != (w.log.Len() == 0) {
+					t.Errorf("worked %d times, left %s, log %s", worked.count["x"], w.counts(w.Queue), w.log.String())
+				}
+			})
+		})
+	}
+}
+
+// put sends a message to the consumer's queue itself.
+func (w *workplace) put(body string, attributes map[string]types.MessageAttributeValue) {
+	w.Helper()
+	_, err := w.Queues.SendMessage(w.Context(), &sqs.SendMessageInput{QueueUrl: &w.Queue, MessageBody: &body, MessageAttributes: attributes})
+	w.must(err)
+}
+
+// TestNoFailedWorkIsLost: errors and panics leave the message to its visibility timeout. The log says why, without the
+// value of a panic.
+func TestNoFailedWorkIsLost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorkplace(t)
+		w.send("x")
+		var worked calls
+		var times []time.Duration
+		began := time.Now()
+		w.consume(5*time.Minute, w.config(), func(_ context.Context, msg types.Message) error {
+			times = append(times, time.Since(began).Truncate(time.Second))
+			switch worked.note(msg) {
+			case 1:
+				return errors.New("no tea")
+			case 2:
+				panic("secret " + *msg.Body)
+			case 3:
+				return []error{}[worked.count["x"]]
+			}
+			return nil
+		})
+		w.rests(w.Queue, w.Ingress)
+		if got := fmt.Sprint(times); got != "[0s 30s 1m0s 1m30s]" {
+			t.Errorf("worked at %s", got)
+		}
+		for _, want := range []string{"no tea", "a string", "index out of range"} {
+			if !strings.Contains(w.log.String(), want) {
+				t.Errorf("the log does not say %q:\n%s", want, w.log.String())
+			}
+		}
+		if strings.Contains(w.log.String(), "secret") {
+			t.Errorf("the log tells a secret:\n%s", w.log.String())
+		}
+	})
+}
+
+// TestNoMessageIsWorkedTwiceWhileItIsWorked: it stays hidden for as long as the work takes.
+func TestNoMessageIsWorkedTwiceWhileItIsWorked(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorkplace(t)
+		w.send("x")
+		var worked calls
+		work := func(ctx context.Context, msg types.Message) error {
+			worked.note(msg)
+			<-time.After(10 * time.Minute)
+			return ctx.Err()
+		}
+		var both sync.WaitGroup
+		for range 2 {
+			consumer := landfall.NewConsumer(w.Receipts, w.Queues, w.config())
+			both.Go(func() {
+				ctx, stop := context.WithTimeout(t.Context(), 15*time.Minute)
+				defer stop()
+				if err := consumer.Consume(ctx, w.Queue, work); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		both.Wait()
+		w.rests(w.Queue, w.Ingress)
+		if worked.count["x"] != 1 || w.log.Len() > 0 {
+			t.Errorf("worked %d times\n%s", worked.count["x"], w.log.String())
+		}
+	})
+}
+
+// TestWorkDoesNotGoOnWhenOthersMayHaveTheMessage: its context ends when the message cannot be hidden any longer.
+func TestWorkDoesNotGoOnWhenOthersMayHaveTheMessage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorkplace(t)
+		w.send("x")
+		w.network.fails = "ChangeMessageVisibility"
+		var took time.Duration
+		w.consume(20*time.Second, landfall.ConsumerConfig{Log: w.config().Log, Grace: time.Hour}, func(ctx context.Context, _ types.Message) error {
+			began := time.Now()
+			<-ctx.Done()
+			took = time.Since(began)
+			return context.Cause(ctx)
+		})
+		if took < 30*time.Second || took > 75*time.Second || !strings.Contains(w.log.String(), "could not be hidden") {
+			t.Errorf("it went on for %v\n%s", took, w.log.String())
+		}
+	})
+}
+
+// TestNoMessageIsReceivedThatCannotBeBegun: it would wait here, while its time to be accepted runs out.
+func TestNoMessageIsReceivedThatCannotBeBegun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorkplace(t)
+		for i := range 5 {
+			w.send(fmt.Sprint(i))
+		}
+		var worked calls
+		cfg := w.config()
+		cfg.Concurrency = 1
+		w.consume(time.Minute, cfg, func(_ context.Context, msg types.Message) error {
+			n, counts := worked.note(msg), w.counts(w.Queue)
+			if n > 1 || !strings.HasSuffix(counts, "+1") && !strings.HasSuffix(counts, "+2") { // one waits to be deleted
+
+				t.Errorf("worked %d times, the queue holds %s", n, counts)
+			}
+			<-time.After(time.Second)
+			return nil
+		})
+		w.rests(w.Queue, w.Ingress)
+		if len(worked.count) != 5 {
+			t.Errorf("worked %v", worked.count)
+		}
+	})
+}
+
+// TestEndingDoesNotCutWorkShort, but for the grace, and not beyond.
+func TestEndingDoesNotCutWorkShort(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		needs time.Duration
+		left  string
+	}{{20 * time.Second, "1+0"}, {40 * time.Second, "1+1"}} {
+		t.Run(c.needs.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorkplace(t)
+				w.send("x")
+				time.AfterFunc(6*time.Second, func() { w.put("later", nil) })
+				began := time.Now()
+				w.consume(5*time.Second, w.config(), func(ctx context.Context, _ types.Message) error {
+					select {
+					case <-time.After(c.needs):
+						return nil
+					case <-ctx.Done():
+						return ctx.Err()
+					}
+				})
+				if took := time.Since(began); took > 31*time.Second {
+					t.Errorf("it took %v", took)
+				}
+				if got := w.counts(w.Queue); got != c.left {
+					t.Errorf("the queue holds %s, want %s", got, c.left)
+				}
+			})
+		})
+	}
+}
+
+// TestNoTroubleOfTheQueueEndsTheLoop, unless there is no such queue, and no impossible configuration begins one.
+func TestNoTroubleOfTheQueueEndsTheLoop(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorkplace(t)
+		w.network.fails = "ReceiveMessage"
+		w.send("x")
+		time.AfterFunc(3*time.Minute, func() {
+			w.network.mu.Lock()
+			defer w.network.mu.Unlock()
+			w.network.fails = ""
+		})
+		var worked calls
+		w.consume(5*time.Minute, w.config(), func(_ context.Context, msg types.Message) error { worked.note(msg); return nil })
+		if worked.count["x"] != 1 || w.network.count["ReceiveMessage"] > 60 || !strings.Contains(w.log.String(), "no messages are received") {
+			t.Errorf("worked %d times, %v\n%s", worked.count["x"], w.network.count, w.log.String())
+		}
+		never := func(context.Context, types.Message) error { return nil }
+		if err := w.Consume(t.Context(), w.Queue+"-gone", never); err == nil || !strings.Contains(err.Error(), "there is no queue") {
+			t.Errorf("a queue that is not there: %v", err)
+		}
+		for want, cfg := range map[string]landfall.ConsumerConfig{
+			"Concurrency is -1": {Concurrency: -1}, "Grace is -1s": {Grace: -time.Second}, "Visibility is 2s": {Visibility: 2 * time.Second}, "Visibility is 13h": {Visibility: 13 * time.Hour},
+		} {
+			if err := landfall.NewConsumer(w.Receipts, w.Queues, cfg).Consume(t.Context(), w.Queue, never); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, want %s", err, want)
+			}
+		}
+	})
+}
