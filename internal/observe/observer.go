@@ -30,8 +30,11 @@ type Config struct {
 	// Destinations are the names that may appear; anything else appears as "other".
 	Destinations []string
 
-	// LogSuccesses is the share of plain successes, 0 to 1, that are logged. A row is always in the
-	// sample or never, whatever the invocation.
+	// Groups are the names of groups that may appear, likewise.
+	Groups []string
+
+	// LogSuccesses is the share of plain successes, 0 to 1, that are logged. A row or message is always in
+	// the sample or never, whatever the invocation.
 	LogSuccesses float64
 
 	// Logger gets the lines about attempts. Defaults to none.
@@ -54,6 +57,7 @@ type Observer struct {
 
 	mu     sync.Mutex
 	totals map[string]*totals // by destination
+	routed map[string]*routed // by group
 }
 
 var _ outbox.Observer = (*Observer)(nil)
@@ -70,7 +74,7 @@ func New(c Config) *Observer {
 	if c.RequestID != "" {
 		c.Logger = c.Logger.With(requestID, c.RequestID)
 	}
-	o := &Observer{config: c, known: make(map[string]bool), totals: make(map[string]*totals)}
+	o := &Observer{config: c, known: make(map[string]bool), totals: make(map[string]*totals), routed: make(map[string]*routed)}
 	for _, name := range c.Destinations {
 		o.known[name] = true
 	}
@@ -107,30 +111,24 @@ func (o *Observer) destination(name string) string {
 	return other
 }
 
-// Flush writes the metrics of what has happened since the last time, in one Write: per destination
-// one line, and more only if an attempt's latencies do not fit into it.
+// Flush writes the metrics of what has happened since the last time, in one Write: per destination and per group
+// one line, and more only if the times measured do not fit into it.
 func (o *Observer) Flush() error {
 	o.mu.Lock()
-	happened := o.totals
-	o.totals = make(map[string]*totals)
+	happened, messages := o.totals, o.routed
+	o.totals, o.routed = make(map[string]*totals), make(map[string]*routed)
 	o.mu.Unlock()
 
 	var out bytes.Buffer
 	for _, destination := range slices.Sorted(maps.Keys(happened)) {
-		d := document{
-			namespace:  o.config.Namespace,
-			timestamp:  time.Now().UnixMilli(),
-			dimensions: []string{"Destination"},
-			members:    map[string]string{"Destination": destination},
-		}
-		if o.config.RequestID != "" {
-			d.members[requestID] = o.config.RequestID
-		}
-		lines, err := d.lines(happened[destination].metrics())
-		if err != nil {
+		if err := o.write(&out, "Destination", destination, happened[destination].metrics()); err != nil {
 			return err
 		}
-		out.Write(lines)
+	}
+	for _, group := range slices.Sorted(maps.Keys(messages)) {
+		if err := o.write(&out, "Group", group, messages[group].metrics()); err != nil {
+			return err
+		}
 	}
 	if out.Len() == 0 {
 		return nil
@@ -141,6 +139,25 @@ func (o *Observer) Flush() error {
 	return nil
 }
 
+// write writes the metrics of one value of a dimension.
+func (o *Observer) write(out *bytes.Buffer, dimension, value string, metrics []metric) error {
+	d := document{
+		namespace:  o.config.Namespace,
+		timestamp:  time.Now().UnixMilli(),
+		dimensions: []string{dimension},
+		members:    map[string]string{dimension: value},
+	}
+	if o.config.RequestID != "" {
+		d.members[requestID] = o.config.RequestID
+	}
+	lines, err := d.lines(metrics)
+	if err != nil {
+		return err
+	}
+	out.Write(lines)
+	return nil
+}
+
 // plain says that an attempt is of no interest by itself: the row landed at once.
 func plain(a outbox.Attempt) bool {
 	return a.Status == outbox.CompletedRow && a.Number == 1 && !a.TakenOver && a.Err == nil
@@ -148,12 +165,12 @@ func plain(a outbox.Attempt) bool {
 
 // sampled picks a share of all rows by the hash in their names, which is spread evenly.
 func sampled(id outbox.ID, share float64) bool {
-	if share >= 1 {
-		return true
-	}
 	hash, err := strconv.ParseUint(hashOf(id), 16, 64)
-	return err == nil && float64(hash) < share*(1<<63)*2
+	return share >= 1 || err == nil && inShare(hash, share)
 }
+
+// inShare reports whether a hash is in the share of all hashes.
+func inShare(hash uint64, share float64) bool { return float64(hash) < share*(1<<63)*2 }
 
 // hashOf returns the part of a row's name that is a hash.
 func hashOf(id outbox.ID) string {

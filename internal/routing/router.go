@@ -2,6 +2,7 @@ package routing
 
 import (
 	"context"
+	"errors"
 	"io"
 	"time"
 )
@@ -55,8 +56,12 @@ type Hold struct {
 	For time.Duration
 }
 
+// ErrLeaseLost is a handle that has expired: somebody else may have the message. It is no trouble: what counts is the
+// receipt.
+var ErrLeaseLost = errors.New("the handle has expired")
+
 // Ingress is the queue that messages come from. Its methods return an error or nil for each message, in
-// order. An expired handle is an error like any other: somebody else has the message.
+// order, [ErrLeaseLost] among them.
 type Ingress interface {
 	Hold(ctx context.Context, holds []Hold) []error
 	// Delete may do nothing if the platform deletes what is not reported as kept.

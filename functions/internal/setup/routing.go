@@ -1,0 +1,122 @@
+package setup
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	awsconfig "github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/landfall-dev/landfall/internal/config"
+	"github.com/landfall-dev/landfall/internal/observe"
+	"github.com/landfall-dev/landfall/internal/routefn"
+	"github.com/landfall-dev/landfall/internal/routesqs"
+	"github.com/landfall-dev/landfall/internal/routing"
+	"github.com/landfall-dev/landfall/internal/routingdb"
+	"github.com/landfall-dev/landfall/internal/schema"
+)
+
+// queueTimeout bounds one request to SQS. A forward that takes longer may have been taken.
+const queueTimeout = 5 * time.Second
+
+// Routing is what the function that routes works with. It lives as long as the process.
+type Routing struct {
+	Config *config.Config
+	Router *routing.Router
+	// Ingress are the groups by the names of their ingress queues.
+	Ingress map[string]string
+	Logger  *slog.Logger
+}
+
+// LoadRouting is [Load] for the function that routes.
+func LoadRouting(ctx context.Context, name string) (*Routing, error) {
+	cfg, err := config.Load(configPath())
+	if err != nil {
+		return nil, err
+	}
+	functions := &routefn.Functions{}
+	specs, err := groups(cfg, functions)
+	if err != nil {
+		return nil, err
+	}
+	logger := observe.NewLogger(os.Stdout, name, os.Getenv("AWS_LAMBDA_LOG_LEVEL"))
+	sdk, err := awsconfig.LoadDefaultConfig(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("set up the AWS SDK: %w", err)
+	}
+	tables := dynamodb.NewFromConfig(sdk, func(o *dynamodb.Options) {
+		o.HTTPClient = awshttp.NewBuildableClient().WithTimeout(storeTimeout)
+	})
+	messages := sqs.NewFromConfig(sdk, func(o *sqs.Options) {
+		o.HTTPClient = awshttp.NewBuildableClient().WithTimeout(queueTimeout)
+	})
+	queues := routingdb.NewQueues(messages)
+	prefix := cmp.Or(os.Getenv(schema.QueuePrefixEnv), schema.QueuePrefix)
+	r := &Routing{Config: cfg, Ingress: map[string]string{}, Logger: logger}
+	for group := range cfg.Groups {
+		r.Ingress[schema.IngressQueue(prefix, group)] = group
+	}
+	r.Router = &routing.Router{
+		Receipts: routingdb.NewReceipts(tables, cmp.Or(os.Getenv(schema.ReceiptsTableEnv), schema.ReceiptsTable)),
+		Groups: &routingdb.Groups{
+			Specs: specs, Queues: queues, Log: logger,
+			Control: routingdb.NewControl(tables, cmp.Or(os.Getenv(schema.ControlTableEnv), schema.ControlTable)),
+			Function: func(r routingdb.Route) (routing.Function, error) {
+				return functions.Get(routefn.Spec{Kind: routefn.Kind(r.Kind), Argument: r.Argument})
+			},
+		},
+		Ingress:   &routesqs.Ingress{Client: messages, URL: queues.URL},
+		Forwarder: &routesqs.Forwarder{Client: messages, URL: queues.URL},
+		DeadLetters: &routesqs.DeadLetters{
+			Client: messages, URL: queues.URL,
+			Queue: func(group string) string { return schema.DeadLetterQueue(prefix, group) },
+		},
+	}
+	return r, nil
+}
+
+// groups are the groups of the configuration as the domain sees them.
+func groups(cfg *config.Config, functions *routefn.Functions) (map[string]routingdb.Spec, error) {
+	if len(cfg.Groups) == 0 {
+		return nil, errors.New("the configuration has no groups: there is nothing to route")
+	}
+	specs := map[string]routingdb.Spec{}
+	for _, name := range cfg.GroupNames() {
+		g := cfg.Groups[name]
+		function, err := functions.Get(routefn.Spec{Kind: routefn.Kind(g.Route.Kind), Argument: g.Route.Argument})
+		if err != nil {
+			return nil, fmt.Errorf("group %s: route: %w", name, err)
+		}
+		spec := routingdb.Spec{Policy: g.Policy(), Function: function}
+		for id, c := range g.Consumers {
+			spec.Consumers = append(spec.Consumers, consumer(id, c))
+		}
+		specs[name] = spec
+	}
+	return specs, nil
+}
+
+func consumer(id string, c config.Consumer) routing.Consumer {
+	target := schema.TargetSQS + ":" + c.SQS
+	if c.Lambda != "" {
+		target = schema.TargetLambda + ":" + c.Lambda
+	}
+	return routing.Consumer{ID: id, Target: target, Weight: c.Weight, ConsumerState: routing.ConsumerState{
+		MaxInFlight: cmp.Or(c.MaxInFlight, routing.Unlimited), Tags: c.Tags,
+	}}
+}
+
+// Observer watches one invocation; whoever makes it flushes it.
+func (r *Routing) Observer(requestID string) *observe.Observer {
+	return observe.New(observe.Config{
+		Groups: r.Config.GroupNames(), LogSuccesses: r.Config.LogSuccesses,
+		Logger: r.Logger, Metrics: os.Stdout, Namespace: os.Getenv(schema.MetricsNamespaceEnv), RequestID: requestID,
+	})
+}

@@ -1,0 +1,200 @@
+package observe
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/landfall-dev/landfall/internal/routing"
+)
+
+var _ routing.Observer = (*Observer)(nil)
+
+// Routed counts what was done about a message and, unless it was a plain success outside the sample, logs it.
+func (o *Observer) Routed(h routing.Handled) {
+	o.mu.Lock()
+	group := o.group(h.ID.Group)
+	if o.routed[group] == nil {
+		o.routed[group] = &routed{}
+	}
+	o.routed[group].add(h)
+	o.mu.Unlock()
+	if !delivered(h) || o.sampledMessage(h.ID) {
+		o.config.Logger.LogAttrs(context.Background(), routedLevel(h), "routed", o.routedAttributes(h)...)
+	}
+}
+
+func (o *Observer) group(name string) string {
+	if slices.Contains(o.config.Groups, name) {
+		return name
+	}
+	return other
+}
+
+// delivered says that a message is of no interest by itself: its first consumer was given it, or has accepted it.
+func delivered(h routing.Handled) bool {
+	r := h.Receipt
+	return h.Err == nil && !h.GivenBack && !h.Extended && r.Attempt == 1 &&
+		(r.State == routing.Accepted || r.State == routing.Pending && h.Forwards > 0 && !r.Again && r.Extensions == 0)
+}
+
+func (o *Observer) sampledMessage(id routing.ID) bool {
+	hash := sha256.Sum256([]byte(id.String()))
+	return o.config.LogSuccesses >= 1 || inShare(binary.BigEndian.Uint64(hash[:]), o.config.LogSuccesses)
+}
+
+func routedLevel(h routing.Handled) slog.Level {
+	switch troubleOf(h.Err) {
+	case "", "no_consumer", "lease_lost":
+	case "error":
+		return slog.LevelError
+	default:
+		return slog.LevelWarn
+	}
+	if h.Receipt.State == routing.Dead || len(h.Reroutes) > 0 || h.Extended || h.GivenBack {
+		return slog.LevelWarn
+	}
+	return slog.LevelInfo
+}
+
+// troubleOf is the kind of an error, "" if there is none.
+func troubleOf(err error) string {
+	var unknown *routing.UnknownConsumerSelectedError
+	var evaluation *routing.EvaluationError
+	var delivery *routing.DeliveryError
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, routing.ErrNoConsumerAvailable):
+		return "no_consumer"
+	case errors.Is(err, routing.ErrLeaseLost):
+		return "lease_lost"
+	case errors.As(err, &unknown):
+		return "unknown_consumer"
+	case errors.As(err, &evaluation):
+		return "evaluation"
+	case errors.As(err, &delivery):
+		return "delivery"
+	}
+	return "error"
+}
+
+// routedAttributes are everything that is known of a message and may be told. A receipt has a token: it is never
+// logged as a whole.
+func (o *Observer) routedAttributes(h routing.Handled) []slog.Attr {
+	r, outcome := h.Receipt, h.Receipt.Outcome()
+	list := []slog.Attr{
+		slog.String("group", o.group(h.ID.Group)),
+		slog.String("message_id", h.ID.Message),
+		slog.String("state", cmp.Or(string(r.State), "none")),
+		slog.Int("attempt", r.Attempt),
+		slog.Bool("kept", h.Kept),
+		slog.Int("forwards", h.Forwards),
+	}
+	add := func(there bool, attr slog.Attr) {
+		if there {
+			list = append(list, attr)
+		}
+	}
+	add(r.Consumer != "", slog.String("consumer", r.Consumer))
+	add(r.State == routing.Accepted, slog.Bool("first_try", outcome.DeliveredFirstTry))
+	add(len(outcome.ReroutedFrom) > 0, slog.Any("rerouted_from", outcome.ReroutedFrom))
+	for _, reroute := range h.Reroutes {
+		list = append(list, slog.Group("reroute_"+reroute.From, slog.String("end", string(reroute.End)),
+			slog.Float64("delay_ms", inMilliseconds(rerouteDelay(reroute)))))
+	}
+	add(r.Reason != "", slog.String("reason", string(r.Reason)))
+	add(h.Extended, slog.Bool("extended", true))
+	add(r.Again, slog.Bool("again", true))
+	add(h.GivenBack, slog.Bool("given_back", true))
+	add(h.Held > 0, slog.Float64("held_s", h.Held.Seconds()))
+	list = append(list, slog.Float64("age_s", inMilliseconds(h.Age)/1000))
+	if h.Err != nil {
+		list = append(list, slog.String("trouble", troubleOf(h.Err)), slog.String("error", h.Err.Error()))
+	}
+	return list
+}
+
+// rerouteDelay is from the end of an attempt to the write of the next one. An attempt that lapsed has ended at its
+// deadline, however late that was seen; any other one when it was seen.
+func rerouteDelay(r routing.Reroute) time.Duration {
+	if r.End == routing.EndLapsed {
+		return r.Written.Sub(r.Deadline)
+	}
+	return r.Written.Sub(r.Seen)
+}
+
+// routed is what happened to the messages of one group in one invocation.
+type routed struct {
+	messages, forwards, extended, givenBack, held int
+	accepted, firstTry, deadLetters               int
+	reroutes                                      map[routing.End]int
+	troubles                                      map[string]int
+	delays, ages                                  []float64 // ms
+}
+
+func (t *routed) add(h routing.Handled) {
+	if t.reroutes == nil {
+		t.reroutes, t.troubles = map[routing.End]int{}, map[string]int{}
+	}
+	r := h.Receipt
+	one := func(happened bool, n *int) {
+		if happened {
+			*n++
+		}
+	}
+	t.messages++
+	t.forwards += h.Forwards
+	one(h.Extended, &t.extended)
+	one(h.GivenBack, &t.givenBack)
+	one(h.Kept && !h.GivenBack && h.Forwards == 0, &t.held)
+	one(r.State == routing.Accepted, &t.accepted)
+	one(r.State == routing.Accepted && r.Attempt == 1, &t.firstTry)
+	one(r.State == routing.Dead && !h.Kept, &t.deadLetters)
+	for _, reroute := range h.Reroutes {
+		t.reroutes[reroute.End]++
+		t.delays = append(t.delays, inMilliseconds(rerouteDelay(reroute)))
+	}
+	if trouble := troubleOf(h.Err); trouble != "" {
+		t.troubles[trouble]++
+	}
+	if !h.Kept {
+		t.ages = append(t.ages, inMilliseconds(h.Age))
+	}
+}
+
+// metrics lists the totals by the names in the package documentation.
+func (t *routed) metrics() []metric {
+	var list []metric
+	counter := func(name string, n int) {
+		if n > 0 {
+			list = append(list, metric{name, count, []float64{float64(n)}})
+		}
+	}
+	counter("Messages", t.messages)
+	counter("Forwards", t.forwards)
+	counter("Accepted", t.accepted)
+	counter("AcceptedFirstTry", t.firstTry)
+	counter("Lapsed", t.reroutes[routing.EndLapsed])
+	counter("Declined", t.reroutes[routing.EndDeclined])
+	counter("Refused", t.reroutes[routing.EndRefused])
+	counter("Errored", t.reroutes[routing.EndErrored])
+	list = append(list, metric{"RerouteDelay", milliseconds, t.delays})
+	counter("Extended", t.extended)
+	counter("Held", t.held)
+	counter("GivenBack", t.givenBack)
+	counter("DeadLetters", t.deadLetters)
+	list = append(list, metric{"MessageAge", milliseconds, t.ages})
+	counter("NoConsumer", t.troubles["no_consumer"])
+	counter("UnknownConsumer", t.troubles["unknown_consumer"])
+	counter("EvaluationFailed", t.troubles["evaluation"])
+	counter("DeliveryFailed", t.troubles["delivery"])
+	counter("LeaseLost", t.troubles["lease_lost"])
+	counter("Errors", t.troubles["error"])
+	return list
+}
