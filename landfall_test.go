@@ -327,8 +327,8 @@ func TestLoadConfigAgreesWithTheFunctions(t *testing.T) {
 		t.Setenv(schema.OutboxTableEnv, table)
 		got, err := landfall.LoadConfig(path)
 		want := landfall.Config{Table: "landfall-outbox", Destinations: map[string]landfall.Destination{
-			"charge": {Headers: []string{"X-Tenant"}, Kind: "http", Shards: 3},
-			"old":    {Kind: "http", Retired: true, Shards: 1},
+			"charge": {HeadStart: 5 * time.Second, Headers: []string{"X-Tenant"}, Kind: "http", Shards: 3},
+			"old":    {HeadStart: 5 * time.Second, Kind: "http", Retired: true, Shards: 1},
 		}}
 		if table != "" {
 			want.Table = table
