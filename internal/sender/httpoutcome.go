@@ -104,6 +104,11 @@ func (h *HTTP) ref(a *egress.Answer) string {
 	case h.o.RefPointer != "":
 		ref, _ = h.pointer.Find(a.Body)
 	}
+	return keepable(ref)
+}
+
+// keepable is a remote's name of an effect, or "" if it cannot be kept.
+func keepable(ref string) string {
 	if len(ref) > MaxRefBytes || !utf8.ValidString(ref) || strings.ContainsFunc(ref, unicode.IsControl) {
 		return ""
 	}
