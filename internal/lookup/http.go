@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/landfall-dev/landfall/internal/egress"
+	"github.com/landfall-dev/landfall/internal/egress/secrets"
 	"github.com/landfall-dev/landfall/internal/outbox"
 )
 
@@ -28,8 +29,8 @@ const (
 )
 
 // The codes of kind http, all of undecided answers. Besides these there is "landfall.lookup.http.status_<status>", for
-// 200 to 599, when no rule matched, and "landfall.lookup.http.<word>" for each word of [egress.Trouble], when there
-// was no answer.
+// 200 to 599, when no rule matched or the secret was stale, and "landfall.lookup.http.<word>" for each word of
+// [egress.Trouble], when there was no answer, and of [secrets.Trouble], when there was no secret to ask with.
 const (
 	// CodeRefMissing: the URL needs the remote's reference, and the row has none. Nothing was asked.
 	CodeRefMissing = "landfall.lookup.http.ref_missing"
@@ -67,6 +68,8 @@ type HTTPOptions struct {
 	RootCAs *x509.CertPool
 	// Rules say what an answer means: the first that matches decides, and if none does, nothing is decided. Required.
 	Rules []Rule
+	// Secret is one more header, above Headers. Defaults to none.
+	Secret *secrets.Header
 	// URL is a template: see [ParseTemplate]. Required.
 	URL string
 }
@@ -116,18 +119,23 @@ var (
 )
 
 // Look makes one request and reports what the rules make of its answer. Without a complete head of a final answer
-// nothing is decided. Redirects are not followed; a rule may name their status.
+// nothing is decided, nor by the refusal (401, 403) of a secret that has changed since. Redirects are not followed; a
+// rule may name their status.
 func (h *HTTP) Look(ctx context.Context, row outbox.Row) outbox.Answer {
 	target, code := h.template.Fill(row)
 	if code != "" {
 		return outbox.Answer{Code: code}
 	}
-	x := h.client.Do(ctx, &http.Request{Method: h.o.Method, URL: target, Header: h.header(row)})
+	x, stale, trouble := h.o.Secret.Do(ctx, h.client, &http.Request{Method: h.o.Method, URL: target, Header: h.header(row)})
 	switch {
+	case trouble != "":
+		return outbox.Answer{Code: codePrefix + string(trouble)}
 	case x.Answer == nil:
 		return outbox.Answer{Code: codePrefix + string(x.Trouble)}
 	case !x.Written:
 		return outbox.Answer{Code: CodeEarlyAnswer}
+	case stale:
+		return outbox.Answer{Code: statusCode(x.Answer.Status)}
 	}
 	a := judge(h.rules, x.Answer)
 	if a.Kind == outbox.TookEffect {

@@ -3,7 +3,6 @@ package lookup
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"regexp"
 	"time"
 
@@ -14,7 +13,7 @@ import (
 const (
 	// CodeInvoke: the function could not be invoked, or its answer did not come.
 	CodeInvoke = "landfall.lookup.lambda.invoke"
-	// CodeFunctionError: the function failed, or ran out of time.
+	// CodeFunctionError: the function failed, ran out of its time, or answered more than anybody reads.
 	CodeFunctionError = "landfall.lookup.lambda.function_error"
 	// CodeAnswerInvalid: the answer is not one JSON object in UTF-8, or lacks a known outcome.
 	CodeAnswerInvalid = "landfall.lookup.lambda.answer_invalid"
@@ -24,13 +23,10 @@ const (
 	CodeUnresolved = "landfall.lookup.lambda.unresolved"
 )
 
-// ErrFunction is what an [Invoker] wraps when the function itself failed.
-var ErrFunction = errors.New("the function failed")
-
-// Invoker invokes a function, waits for it, and returns what it answers. It does not repeat an invocation. Answers
-// are at most 6 MB, says Lambda (https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html).
+// Invoker calls a function at most once and waits for its answer, which it bounds in size. functionError is not "" if
+// the function itself failed.
 type Invoker interface {
-	Invoke(ctx context.Context, function string, event []byte) (answer []byte, err error)
+	Invoke(ctx context.Context, function string, event []byte) (answer []byte, functionError string, err error)
 }
 
 // Lambda asks a function: the way to write a lookup in any language.
@@ -71,12 +67,12 @@ func (l *Lambda) Look(ctx context.Context, row outbox.Row) outbox.Answer {
 	if err != nil {
 		return outbox.Answer{Code: CodeInvoke}
 	}
-	body, err := l.Invoker.Invoke(ctx, l.Function, event)
+	body, functionError, err := l.Invoker.Invoke(ctx, l.Function, event)
 	switch {
-	case errors.Is(err, ErrFunction):
-		return outbox.Answer{Code: CodeFunctionError}
 	case err != nil:
 		return outbox.Answer{Code: CodeInvoke}
+	case functionError != "":
+		return outbox.Answer{Code: CodeFunctionError}
 	}
 	return understand(body)
 }

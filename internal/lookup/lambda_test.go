@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -20,11 +19,18 @@ import (
 // function is a Lambda function that does as it is told.
 type function func(ctx context.Context, event []byte) ([]byte, error)
 
-func (f function) Invoke(ctx context.Context, _ string, event []byte) ([]byte, error) {
+// errFunction is how a function says that it fails itself.
+var errFunction = errors.New("the function failed")
+
+func (f function) Invoke(ctx context.Context, _ string, event []byte) ([]byte, string, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return f(ctx, event)
+	answer, err := f(ctx, event)
+	if errors.Is(err, errFunction) {
+		return answer, "Unhandled", nil
+	}
+	return answer, "", err
 }
 
 func TestLambdaPassesTheSuite(t *testing.T) {
@@ -56,7 +62,7 @@ func TestLambdaPassesTheSuite(t *testing.T) {
 			received <- struct{}{}
 			switch b {
 			case lookuptest.Breaks:
-				return []byte(`{"errorMessage": "completed"}`), fmt.Errorf("invoke: %w", lookup.ErrFunction)
+				return []byte(`{"errorMessage": "completed"}`), errFunction
 			case lookuptest.Cuts:
 				return nil, errors.New("connection reset")
 			case lookuptest.Stalls:
@@ -112,7 +118,7 @@ func TestNoAnswerOfAFunctionIsBelievedBeyondItsWords(t *testing.T) {
 func TestFailureOfTheFunctionIsNotTakenForOneOfTheWay(t *testing.T) {
 	t.Parallel()
 	for want, err := range map[string]error{
-		lookup.CodeFunctionError: fmt.Errorf("invoke: %w", lookup.ErrFunction), lookup.CodeInvoke: errors.New("throttled"),
+		lookup.CodeFunctionError: errFunction, lookup.CodeInvoke: errors.New("throttled"),
 	} {
 		l := &lookup.Lambda{Invoker: function(func(context.Context, []byte) ([]byte, error) { return []byte(`{"outcome": "not_found"}`), err })}
 		if a := l.Look(t.Context(), row()); a != (outbox.Answer{Code: want}) {

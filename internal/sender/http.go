@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/landfall-dev/landfall/internal/egress"
+	"github.com/landfall-dev/landfall/internal/egress/secrets"
 	"github.com/landfall-dev/landfall/internal/outbox"
 )
 
@@ -51,6 +52,8 @@ type HTTPOptions struct {
 	RootCAs *x509.CertPool
 	// RowHeaders are the headers that a row may bring along; its others are not sent. Defaults to none.
 	RowHeaders []string
+	// Secret is one more header, above Headers. Defaults to none.
+	Secret *secrets.Header
 	// Statuses, 200 to 599, that mean something else here than [HTTP.Send] says.
 	Statuses map[int]outbox.OutcomeKind
 	// URL is absolute, http or https, without user and password. Required.
@@ -119,6 +122,7 @@ func (o HTTPOptions) check() error {
 //	409                             unknown if the remote deduplicates, else permanent
 //	303 500 502 503 504, other 5xx  unknown: the effect may have happened before what went wrong
 //	other 3xx, other 4xx, 501 505   permanent
+//	401 403                         retryable if the secret has changed since, or cannot be read again
 //
 // Redirects are not followed, whatever they say. The codes are listed beside [CodeKeyInvalid].
 func (h *HTTP) Send(ctx context.Context, row outbox.Row) outbox.Outcome {
@@ -126,7 +130,11 @@ func (h *HTTP) Send(ctx context.Context, row outbox.Row) outbox.Outcome {
 	if code != "" {
 		return outbox.Permanent(code)
 	}
-	return h.outcome(h.client.Do(ctx, req), time.Now())
+	x, stale, trouble := h.o.Secret.Do(ctx, h.client, req)
+	if trouble != "" {
+		return outbox.Retryable(codePrefix+string(trouble), 0)
+	}
+	return h.outcome(x, stale, time.Now())
 }
 
 // request is what a row becomes, or the code of why it can become none.

@@ -14,7 +14,8 @@ import (
 )
 
 // The codes of kind http. Besides these there is "landfall.http.status_<status>", for 200 to 599, when a final answer
-// decided, and "landfall.http.<word>" for each word of [egress.Trouble], when there was none.
+// decided, and "landfall.http.<word>" for each word of [egress.Trouble], when there was none, and of [secrets.Trouble],
+// when there was no secret to send.
 const (
 	// CodeKeyInvalid: the idempotency key is not visible ASCII, so no header can carry it. Nothing was sent.
 	CodeKeyInvalid = "landfall.http.key_invalid"
@@ -32,13 +33,13 @@ const (
 // MaxRefBytes bounds what is kept of the remote's name of an effect. A longer one is dropped: half a name is none.
 const MaxRefBytes = 512
 
-// outcome is what an exchange that ended now means.
-func (h *HTTP) outcome(x egress.Exchange, now time.Time) outbox.Outcome {
+// outcome is what an exchange that ended now means. stale: the secret in it is not, or may not be, today's.
+func (h *HTTP) outcome(x egress.Exchange, stale bool, now time.Time) outbox.Outcome {
 	if x.Answer == nil {
 		return unanswered(x)
 	}
 	code := codePrefix + "status_" + strconv.Itoa(x.Answer.Status)
-	switch h.kind(x.Answer.Status) {
+	switch h.kind(x.Answer.Status, stale) {
 	case outbox.Landed:
 		if !x.Written {
 			return outbox.Unknown(h.ref(x.Answer), CodeEarlyAnswer)
@@ -69,9 +70,12 @@ func unanswered(x egress.Exchange) outbox.Outcome {
 }
 
 // kind is what a final status means here.
-func (h *HTTP) kind(status int) outbox.OutcomeKind {
+func (h *HTTP) kind(status int, stale bool) outbox.OutcomeKind {
 	if kind, ok := h.o.Statuses[status]; ok {
 		return kind
+	}
+	if stale {
+		return outbox.NotArrived
 	}
 	switch status {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:

@@ -34,11 +34,11 @@ func TestStatusMeansNothingElse(t *testing.T) {
 			if want == outbox.Landed {
 				code = ""
 			}
-			if diff := cmp.Diff(outbox.Outcome{Kind: want, Code: code}, h.outcome(x, time.Now())); diff != "" {
+			if diff := cmp.Diff(outbox.Outcome{Kind: want, Code: code}, h.outcome(x, false, time.Now())); diff != "" {
 				t.Errorf("%d (-want +got):\n%s", status, diff)
 			}
 			h.o.Statuses = map[int]outbox.OutcomeKind{status: outbox.NotArrived}
-			if got := h.outcome(x, time.Now()); got.Kind != outbox.NotArrived {
+			if got := h.outcome(x, false, time.Now()); got.Kind != outbox.NotArrived {
 				t.Errorf("%d, overridden: %v", status, got.Kind)
 			}
 		}

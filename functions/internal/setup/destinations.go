@@ -10,14 +10,14 @@ import (
 )
 
 // destinations makes a sender for each destination of the configuration, and a lookup where it says how to ask.
-func destinations(cfg *config.Config) (all []outbox.Destination, err error) {
+func destinations(cfg *config.Config, r remotes) (all []outbox.Destination, err error) {
 	for _, name := range cfg.Names() {
 		d := cfg.Destinations[name]
-		s, err := sender.NewHTTP(httpOptions(d))
+		s, err := sender.NewHTTP(httpOptions(d, r))
 		if err != nil {
 			return nil, fmt.Errorf("destination %s: %w", name, err)
 		}
-		l, err := lookupOf(d)
+		l, err := lookupOf(d, r)
 		if err != nil {
 			return nil, fmt.Errorf("destination %s: lookup: %w", name, err)
 		}
@@ -27,11 +27,16 @@ func destinations(cfg *config.Config) (all []outbox.Destination, err error) {
 }
 
 // lookupOf is nil where nobody can be asked. An answer to a lookup names the effect where an answer to a send does.
-func lookupOf(d config.Destination) (outbox.Lookup, error) {
-	if d.Lookup == nil {
+func lookupOf(d config.Destination, r remotes) (outbox.Lookup, error) {
+	switch {
+	case d.Lookup == nil:
 		return nil, nil
+	case d.Lookup.Lambda != "":
+		return &lookup.Lambda{Function: d.Lookup.Lambda, Invoker: r.invoker()}, nil
 	}
-	o := lookup.HTTPOptions{AllowPrivate: d.AllowPrivate, Headers: d.Lookup.Headers, Method: d.Lookup.Method, URL: d.Lookup.URL}
+	o := lookup.HTTPOptions{
+		AllowPrivate: d.AllowPrivate, Headers: d.Lookup.Headers, Method: d.Lookup.Method, Secret: r.header(d.Lookup.Secret), URL: d.Lookup.URL,
+	}
 	if d.RemoteRef != nil {
 		o.RefHeader, o.RefPointer = d.RemoteRef.Header, d.RemoteRef.Pointer
 	}
@@ -41,10 +46,10 @@ func lookupOf(d config.Destination) (outbox.Lookup, error) {
 	return lookup.NewHTTP(o)
 }
 
-func httpOptions(d config.Destination) sender.HTTPOptions {
+func httpOptions(d config.Destination, r remotes) sender.HTTPOptions {
 	o := sender.HTTPOptions{
 		AllowPrivate: d.AllowPrivate, Deduplicates: outbox.Window(d.Deduplicates) != outbox.Never,
-		Headers: d.Headers, KeyHeader: d.KeyHeader, Method: d.Method, RowHeaders: d.RowHeaders, URL: d.URL,
+		Headers: d.Headers, KeyHeader: d.KeyHeader, Method: d.Method, RowHeaders: d.RowHeaders, Secret: r.header(d.Secret), URL: d.URL,
 		Statuses: map[int]outbox.OutcomeKind{},
 	}
 	if d.RemoteRef != nil {

@@ -41,13 +41,13 @@ func Load(ctx context.Context, name string) (*Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := destinations(cfg)
-	if err != nil {
-		return nil, err
-	}
 	sdk, err := awsconfig.LoadDefaultConfig(ctx, awsconfig.WithHTTPClient(awshttp.NewBuildableClient().WithTimeout(storeTimeout)))
 	if err != nil {
 		return nil, fmt.Errorf("set up the AWS SDK: %w", err)
+	}
+	all, err := destinations(cfg, newRemotes(sdk))
+	if err != nil {
+		return nil, err
 	}
 	table := cmp.Or(os.Getenv(schema.OutboxTableEnv), schema.OutboxTable)
 	return &Function{

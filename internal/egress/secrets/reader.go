@@ -1,0 +1,133 @@
+// Package secrets puts secrets of AWS Secrets Manager into requests. A secret is read when it is first needed and kept
+// as long as the process lives; a remote that refuses it is what has it read again. Nothing that leaves the package, but
+// for the request itself, holds any part of a secret: troubles are single words.
+package secrets
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
+
+	"github.com/landfall-dev/landfall/internal/awscall"
+)
+
+const (
+	// readTimeout bounds one read, repetitions by the SDK included.
+	readTimeout = 3 * time.Second
+	// pause is how long what was read, or why it was not, stands for the secret as it is now: so that many refusals at
+	// once lead to one read.
+	pause = time.Second
+)
+
+// Trouble says in one word why there is no secret. The words are stable: codes of rows are made of them.
+type Trouble string
+
+const (
+	// Missing: there is no secret of that name, or it is about to be deleted.
+	Missing Trouble = "secret_missing"
+	// Forbidden: the function's role may not read it, or not decrypt it.
+	Forbidden Trouble = "secret_forbidden"
+	// Unread: Secrets Manager did not answer in time, or could not.
+	Unread Trouble = "secret_unread"
+	// Invalid: it is no text, lacks the member that is asked for, or cannot stand in a header.
+	Invalid Trouble = "secret_invalid"
+)
+
+// Client is what is needed of the SDK's client.
+type Client interface {
+	GetSecretValue(context.Context, *secretsmanager.GetSecretValueInput, ...func(*secretsmanager.Options)) (*secretsmanager.GetSecretValueOutput, error)
+}
+
+// Reader reads secrets and keeps them. Make one with [NewReader] for the whole process; it may be used from several
+// goroutines at once. Of one secret there is at most one read under way, whoever needs it.
+type Reader struct {
+	client Client
+
+	mu    sync.Mutex
+	known map[string]*known // by name
+}
+
+// known is what is known of one secret.
+type known struct {
+	text    string        // as it was last read; "" if it never was
+	trouble Trouble       // of the last read
+	began   time.Time     // the last read
+	reading chan struct{} // nil unless a read is under way; closed when it has ended
+}
+
+// NewReader returns a Reader without secrets.
+func NewReader(client Client) *Reader { return &Reader{client: client, known: map[string]*known{}} }
+
+// text is a secret as it was last read, whenever that was.
+func (r *Reader) text(ctx context.Context, name string) (string, Trouble) {
+	r.mu.Lock()
+	k := r.known[name]
+	if k != nil && k.text != "" {
+		defer r.mu.Unlock()
+		return k.text, ""
+	}
+	r.mu.Unlock()
+	return r.again(ctx, name)
+}
+
+// again is a secret as it is now. It waits for the answer until ctx ends; the read itself goes on for others.
+func (r *Reader) again(ctx context.Context, name string) (string, Trouble) {
+	r.mu.Lock()
+	k := r.known[name]
+	if k == nil {
+		k = &known{}
+		r.known[name] = k
+	}
+	if k.reading == nil && (k.began.IsZero() || time.Since(k.began) >= pause) {
+		k.began, k.reading = time.Now(), make(chan struct{})
+		go r.read(context.WithoutCancel(ctx), name, k)
+	}
+	reading := k.reading
+	r.mu.Unlock()
+	if reading != nil {
+		select {
+		case <-reading:
+		case <-ctx.Done():
+			return "", Unread
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if k.trouble != "" {
+		return "", k.trouble
+	}
+	return k.text, ""
+}
+
+func (r *Reader) read(ctx context.Context, name string, k *known) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	out, err := r.client.GetSecretValue(ctx, &secretsmanager.GetSecretValueInput{SecretId: &name})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case err != nil:
+		k.trouble = troubleOf(err)
+	case out.SecretString == nil || *out.SecretString == "": // a binary one
+		k.text, k.trouble = "", Invalid
+	default:
+		k.text, k.trouble = *out.SecretString, ""
+	}
+	close(k.reading)
+	k.reading = nil
+}
+
+// troubleOf sorts the service's errors
+// (https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html).
+func troubleOf(err error) Trouble {
+	switch code := awscall.Code(err); {
+	case code == "ResourceNotFoundException", code == "InvalidRequestException":
+		return Missing
+	case slices.Contains([]string{"AccessDeniedException", "DecryptionFailure"}, code):
+		return Forbidden
+	}
+	return Unread
+}
