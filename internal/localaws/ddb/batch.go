@@ -1,14 +1,11 @@
 package ddb
 
 import (
+	"cmp"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
-	"github.com/landfall-dev/landfall/internal/localaws/faults"
-	"github.com/landfall-dev/landfall/internal/localaws/ledger"
-	"github.com/landfall-dev/landfall/internal/localaws/wire"
 )
 
 // Limits of batches.
@@ -47,9 +44,7 @@ func (db *DB) batchGetItem(in *batchGetInput) (operation, error) {
 	if err != nil {
 		return operation{}, err
 	}
-	return operation{resource: reads[0].table, run: func(now time.Time, f faults.Fault) wire.Outcome {
-		return db.batchGet(now, f, in, reads)
-	}}, nil
+	return operation{resource: reads[0].table, run: func(j *job) (any, error) { return db.batchGet(j, in, reads) }}, nil
 }
 
 // reads are the keys, by table, in order.
@@ -79,55 +74,41 @@ func (in *batchGetInput) reads() ([]batchRead, error) {
 			reads = append(reads, batchRead{l, t})
 		}
 	}
-	if err := c.err(); err != nil {
-		return nil, err
-	}
-	if len(reads) > maxBatchGets {
-		return nil, validation("Too many items requested for the BatchGetItem call")
-	}
-	return reads, nil
+	return reads, cmp.Or(c.err(), forbid(len(reads) > maxBatchGets, "Too many items requested for the BatchGetItem call"))
 }
 
-func (db *DB) batchGet(now time.Time, f faults.Fault, in *batchGetInput, reads []batchRead) wire.Outcome {
-	answer := batchGetAnswer{Responses: map[string][]attr.Map{}, UnprocessedKeys: map[string]*batchGetTable{}}
+func (db *DB) batchGet(j *job, in *batchGetInput, reads []batchRead) (any, error) {
 	if err := once(db, twiceInBatch, reads, func(r batchRead) target { return r.target }); err != nil {
-		return failed(err)
+		return nil, err
 	}
-	var costs []ledger.Cost
-	bytes, last := 0, len(reads)-f.Unprocessed
+	answer := batchGetAnswer{Responses: map[string][]attr.Map{}, UnprocessedKeys: map[string]*batchGetTable{}}
+	bytes, last := 0, len(reads)-j.fault.Unprocessed
 	var refused error
 	for i, r := range reads {
-		item, cost, err := attr.Map(nil), ledger.Cost{}, error(throttled())
-		if i < last && bytes < maxBatchBytes {
-			item, cost, err = db.found(r.lookup, now)
+		var item attr.Map
+		if refused = throttled(); i < last && bytes < maxBatchBytes {
+			item, refused = db.found(j, r.lookup)
 		}
-		if refused = err; code(err) == "ValidationException" {
-			return failed(err)
-		} else if err != nil { // not now
-			left := answer.UnprocessedKeys[r.table]
-			if left == nil {
-				again := *r.in
-				again.Keys = nil
-				left = &again
-				answer.UnprocessedKeys[r.table] = left
-			}
+		switch {
+		case code(refused) == "ValidationException":
+			j.costs = nil
+			return nil, refused
+		case refused != nil: // not now
+			left := *cmp.Or(answer.UnprocessedKeys[r.table], &batchGetTable{nil, r.in.ProjectionExpression, r.in.params, r.in.ConsistentRead})
 			left.Keys = append(left.Keys, r.key)
-			continue
-		}
-		costs = append(costs, cost)
-		if answer.Responses[r.table] == nil {
-			answer.Responses[r.table] = []attr.Map{}
-		}
-		if item != nil {
+			answer.UnprocessedKeys[r.table] = &left
+		case item != nil:
 			bytes += item.Size()
 			answer.Responses[r.table] = append(answer.Responses[r.table], item)
+		case answer.Responses[r.table] == nil:
+			answer.Responses[r.table] = []attr.Map{}
 		}
 	}
-	if len(costs) == 0 && f.Unprocessed == 0 {
-		return failed(refused)
+	if len(j.costs) == 0 && j.fault.Unprocessed == 0 {
+		return nil, refused
 	}
-	answer.ConsumedCapacity = db.consumption(in.ReturnConsumedCapacity, costs, false)
-	return wire.Outcome{Answer: answer, Costs: costs}
+	answer.ConsumedCapacity = db.consumption(in.ReturnConsumedCapacity, j.costs, false)
+	return answer, nil
 }
 
 type batchWrite struct {
@@ -157,9 +138,7 @@ func (db *DB) batchWriteItem(in *batchWriteInput) (operation, error) {
 	if err != nil {
 		return operation{}, err
 	}
-	return operation{resource: writes[0].table, run: func(now time.Time, f faults.Fault) wire.Outcome {
-		return db.batchWriteAll(now, f, in, writes)
-	}}, nil
+	return operation{resource: writes[0].table, run: func(j *job) (any, error) { return db.batchWriteAll(j, in, writes) }}, nil
 }
 
 // writes are the writes, by table, in order.
@@ -190,44 +169,39 @@ func (in *batchWriteInput) writes() ([]batchMutation, error) {
 			writes = append(writes, batchMutation{m, w})
 		}
 	}
-	if len(writes) > maxBatchWrites {
-		return nil, validation("Too many items requested for the BatchWriteItem call")
-	}
-	return writes, nil
+	return writes, forbid(len(writes) > maxBatchWrites, "Too many items requested for the BatchWriteItem call")
 }
 
 // batchWriteAll does each write by itself: there is no transaction around them.
-func (db *DB) batchWriteAll(now time.Time, f faults.Fault, in *batchWriteInput, writes []batchMutation) wire.Outcome {
-	changes := make([]change, len(writes))
+func (db *DB) batchWriteAll(j *job, in *batchWriteInput, writes []batchMutation) (any, error) {
 	if err := once(db, twiceInBatch, writes, func(w batchMutation) target { return w.target }); err != nil {
-		return failed(err)
+		return nil, err
 	}
+	changes := make([]change, len(writes))
 	for i, w := range writes {
-		c, err := db.locate(w.mutation)
-		if err == nil {
-			err = w.decide(&c)
+		var err error
+		if changes[i], err = db.locate(w.mutation); err == nil {
+			err = w.complete(&changes[i])
 		}
 		if err != nil {
-			return failed(err)
+			return nil, err
 		}
-		changes[i] = c
 	}
 	answer := batchWriteAnswer{UnprocessedItems: map[string][]batchWrite{}}
-	var costs []ledger.Cost
-	last := len(writes) - f.Unprocessed
+	last := len(writes) - j.fault.Unprocessed
 	for i, c := range changes {
 		name := writes[i].table
 		charges := c.charges(1)
-		if i >= last || c.table.held[c.position] || db.affordable(c.table, now, charges...) != nil {
+		if i >= last || c.table.held[c.position] || db.affordable(c.table, j.now, charges...) != nil {
 			answer.UnprocessedItems[name] = append(answer.UnprocessedItems[name], writes[i].in)
 			continue
 		}
-		costs = append(costs, costsOf(charges)...)
-		c.apply(now)
+		j.costs = append(j.costs, costsOf(charges)...)
+		c.apply(j.now)
 	}
-	if len(costs) == 0 && f.Unprocessed == 0 {
-		return failed(throttled())
+	if len(j.costs) == 0 && j.fault.Unprocessed == 0 {
+		return nil, throttled()
 	}
-	answer.ConsumedCapacity = db.consumption(in.ReturnConsumedCapacity, costs, false)
-	return wire.Outcome{Answer: answer, Costs: costs}
+	answer.ConsumedCapacity = db.consumption(in.ReturnConsumedCapacity, j.costs, false)
+	return answer, nil
 }

@@ -1,7 +1,9 @@
 package ddb
 
 import (
+	"cmp"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
@@ -40,18 +42,10 @@ func (c change) charges(factor float64) []charge {
 	units := factor * writeUnits(max(c.old.Size(), c.new.Size()))
 	list := []charge{{ledger.Cost{Table: t.name, Write: units}, item[t.key.hash.name]}}
 	for _, ix := range t.indexes {
-		old, entry := ix.entry(c.old), ix.entry(c.new)
-		entries := []attr.Map{old, entry} // one goes, one comes
-		size := 0
-		if old != nil && entry != nil && ix.position(old) == ix.position(entry) {
-			entries, size = []attr.Map{entry}, old.Size()
-			if attr.Equal(old, entry) {
-				continue
-			}
-		}
-		for _, e := range entries {
+		goes, comes, replaced := ix.effect(c)
+		for _, e := range []attr.Map{goes, comes} {
 			if e != nil {
-				list = append(list, charge{ledger.Cost{Table: t.name, Index: ix.name, Write: writeUnits(max(size, e.Size()))}, e[ix.key.hash.name]})
+				list = append(list, charge{ledger.Cost{Table: t.name, Index: ix.name, Write: writeUnits(max(replaced, e.Size()))}, e[ix.key.hash.name]})
 			}
 		}
 	}
@@ -146,7 +140,7 @@ func (db *DB) consumption(asked string, costs []ledger.Cost, split bool) []*cons
 	for _, c := range costs {
 		sum := byTable[c.Table]
 		if sum == nil {
-			sum = &consumed{TableName: c.Table}
+			sum = &consumed{TableName: c.Table, LocalSecondaryIndexes: map[string]*units{}, GlobalSecondaryIndexes: map[string]*units{}}
 			byTable[c.Table] = sum
 			list = append(list, sum)
 		}
@@ -160,25 +154,16 @@ func (db *DB) consumption(asked string, costs []ledger.Cost, split bool) []*cons
 
 // part is the part of a table's consumption that a cost belongs to.
 func (db *DB) part(sum *consumed, c ledger.Cost) *units {
-	if sum.Table == nil {
-		sum.Table = &units{}
-	}
+	sum.Table = cmp.Or(sum.Table, &units{})
 	if c.Index == "" {
 		return sum.Table
 	}
-	group := &sum.GlobalSecondaryIndexes
-	if t := db.tables[c.Table]; t != nil {
-		if ix := t.index(c.Index); ix != nil && ix.local {
-			group = &sum.LocalSecondaryIndexes
-		}
+	group := sum.GlobalSecondaryIndexes
+	if t := db.tables[c.Table]; t != nil && slices.ContainsFunc(t.indexes, func(ix *index) bool { return ix.local && ix.name == c.Index }) {
+		group = sum.LocalSecondaryIndexes
 	}
-	if *group == nil {
-		*group = map[string]*units{}
-	}
-	if (*group)[c.Index] == nil {
-		(*group)[c.Index] = &units{}
-	}
-	return (*group)[c.Index]
+	group[c.Index] = cmp.Or(group[c.Index], &units{})
+	return group[c.Index]
 }
 
 // one is the consumption of an operation on a single table.

@@ -36,7 +36,7 @@ type DB struct {
 
 // New makes a DB without tables.
 func New(o Options) *DB {
-	return &DB{Streams: streams.New(Region), options: o, tables: map[string]*table{}, tokens: tokens{byToken: map[string]*request{}}}
+	return &DB{Streams: streams.New(Region), options: o, tables: map[string]*table{}, tokens: tokens{byToken: map[string]*transaction{}}}
 }
 
 // Name is the name of the service in ledgers and fault plans.
@@ -48,8 +48,16 @@ func (db *DB) Target() string { return "DynamoDB_20120810" }
 // operation is a request that was read.
 type operation struct {
 	resource string
-	run      func(now time.Time, f faults.Fault) wire.Outcome
+	run      func(*job) (answer any, err error)
 	conflict error // how a transaction says that others are in its way
+}
+
+// job is the one run of an operation.
+type job struct {
+	now    time.Time
+	fault  faults.Fault
+	costs  []ledger.Cost       // what it consumes, whether it succeeds or not
+	commit func(now time.Time) // what is left to do later, if anything
 }
 
 // Resource is the table that the operation is about.
@@ -57,21 +65,15 @@ func (o operation) Resource() string { return o.resource }
 
 // Run does the work, unless the fault is an error.
 func (o operation) Run(now time.Time, f faults.Fault) wire.Outcome {
-	if f.Error == faults.Conflict && o.conflict != nil {
-		return failed(o.conflict)
-	}
-	if f.Error != "" {
+	switch {
+	case f.Error == faults.Conflict && o.conflict != nil:
+		return wire.Outcome{Err: o.conflict}
+	case f.Error != "":
 		return wire.Outcome{Err: Failure(f.Error)}
 	}
-	return o.run(now, f)
-}
-
-// plain is an operation that consumes nothing.
-func plain(resource string, run func(now time.Time) (any, error)) operation {
-	return operation{resource: resource, run: func(now time.Time, _ faults.Fault) wire.Outcome {
-		answer, err := run(now)
-		return wire.Outcome{Answer: answer, Err: err}
-	}}
+	j := &job{now: now, fault: f}
+	answer, err := o.run(j)
+	return wire.Outcome{Answer: answer, Err: err, Costs: j.costs, Commit: j.commit}
 }
 
 // operations are what the service can do.
@@ -79,18 +81,18 @@ var operations = map[string]func(*DB, []byte) (operation, error){
 	"BatchGetItem":       reading((*DB).batchGetItem),
 	"BatchWriteItem":     reading((*DB).batchWriteItem),
 	"CreateTable":        reading((*DB).createTable),
-	"DeleteItem":         reading((*DB).deleteItem),
+	"DeleteItem":         reading(writing(remove)),
 	"DeleteTable":        reading((*DB).deleteTable),
 	"DescribeTable":      reading((*DB).describeTable),
 	"DescribeTimeToLive": reading((*DB).describeTimeToLive),
 	"GetItem":            reading((*DB).getItem),
 	"ListTables":         reading((*DB).listTables),
-	"PutItem":            reading((*DB).putItem),
-	"Query":              reading((*DB).query),
-	"Scan":               reading((*DB).scan),
+	"PutItem":            reading(writing(put)),
+	"Query":              reading(paging(true)),
+	"Scan":               reading(paging(false)),
 	"TransactGetItems":   reading((*DB).transactGetItems),
 	"TransactWriteItems": reading((*DB).transactWriteItems),
-	"UpdateItem":         reading((*DB).updateItem),
+	"UpdateItem":         reading(writing(update)),
 	"UpdateTimeToLive":   reading((*DB).updateTimeToLive),
 }
 
@@ -144,8 +146,4 @@ func (db *DB) affordable(t *table, now time.Time, charges ...charge) error {
 		return throttled()
 	}
 	return failure("ProvisionedThroughputExceededException", "The level of configured provisioned throughput for the table or for one or more of its indexes was exceeded. Consider increasing it")
-}
-
-func failed(err error, costs ...ledger.Cost) wire.Outcome {
-	return wire.Outcome{Err: err, Costs: costs}
 }

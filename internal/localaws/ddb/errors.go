@@ -47,8 +47,10 @@ func code(err error) string {
 	return ""
 }
 
+const conditionFailedType = "ConditionalCheckFailedException"
+
 func conditionFailed(old attr.Map, show bool) *wire.Error {
-	e := failure("ConditionalCheckFailedException", "The conditional request failed")
+	e := failure(conditionFailedType, "The conditional request failed")
 	if show && old != nil {
 		e.Fields = map[string]any{"Item": old}
 	}

@@ -2,13 +2,11 @@ package ddb
 
 import (
 	"cmp"
-	"time"
+	"fmt"
 
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/expr"
-	"github.com/landfall-dev/landfall/internal/localaws/faults"
 	"github.com/landfall-dev/landfall/internal/localaws/ledger"
-	"github.com/landfall-dev/landfall/internal/localaws/wire"
 )
 
 type getInput struct {
@@ -40,48 +38,96 @@ func (in *getInput) lookup() (lookup, error) {
 	}
 	c.required("key", in.Key != nil)
 	c.asked(in.ReturnConsumedCapacity)
-	if err := c.err(); err != nil {
-		return l, err
-	}
-	scope, err := in.scope(map[string]*string{"ProjectionExpression": in.ProjectionExpression})
-	if err != nil {
-		return l, err
-	}
-	l.projection, err = parseProjection(in.ProjectionExpression, scope)
-	return l, cmp.Or(err, invalid("", scope.Unused()))
+	e := in.expressions(c.err(), map[string]*string{"ProjectionExpression": in.ProjectionExpression})
+	l.projection = parse(e, "ProjectionExpression", expr.ParseProjection)
+	return l, e.end()
 }
 
-// found is the item and what reading it consumes.
-func (db *DB) found(l lookup, now time.Time) (attr.Map, ledger.Cost, error) {
+// found is the item, which is paid for.
+func (db *DB) found(j *job, l lookup) (attr.Map, error) {
 	t, err := db.table(l.table)
 	if err != nil {
-		return nil, ledger.Cost{}, err
+		return nil, err
 	}
 	if err := t.key.check(l.key); err != nil {
-		return nil, ledger.Cost{}, err
+		return nil, err
 	}
 	item := t.items.get(string(t.key.position(l.key)))
 	cost := ledger.Cost{Table: t.name, Read: l.factor * readUnits(item.Size(), true)}
-	if err := db.affordable(t, now, charge{cost, l.key[t.key.hash.name]}); err != nil {
-		return nil, ledger.Cost{}, err
+	if err := db.affordable(t, j.now, charge{cost, l.key[t.key.hash.name]}); err != nil {
+		return nil, err
 	}
+	j.costs = append(j.costs, cost)
 	if item != nil && l.projection != nil {
 		item = l.projection.Apply(item)
 	}
-	return item, cost, nil
+	return item, nil
 }
 
 func (db *DB) getItem(in *getInput) (operation, error) {
 	l, err := in.lookup()
-	if err != nil {
+	return operation{resource: l.table, run: func(j *job) (any, error) {
+		item, err := db.found(j, l)
+		return getAnswer{item, db.one(in.ReturnConsumedCapacity, j.costs)}, err
+	}}, err
+}
+
+type transactGetInput struct {
+	TransactItems          []struct{ Get *getInput }
+	ReturnConsumedCapacity string
+}
+
+type transactGetAnswer struct {
+	Responses        []itemAnswer
+	ConsumedCapacity []*consumed `json:",omitempty"`
+}
+
+type itemAnswer struct {
+	Item attr.Map `json:",omitempty"`
+}
+
+func (db *DB) transactGetItems(in *transactGetInput) (operation, error) {
+	var c constraints
+	c.length("transactItems", len(in.TransactItems), maxTransactItems)
+	c.asked(in.ReturnConsumedCapacity)
+	for i, item := range in.TransactItems {
+		c.required(fmt.Sprintf("transactItems.%d.member.get", i+1), item.Get != nil)
+	}
+	if err := c.err(); err != nil {
 		return operation{}, err
 	}
-	return operation{resource: l.table, run: func(now time.Time, _ faults.Fault) wire.Outcome {
-		item, cost, err := db.found(l, now)
-		if err != nil {
-			return failed(err)
+	lookups := make([]lookup, len(in.TransactItems))
+	for i, item := range in.TransactItems {
+		var err error
+		if lookups[i], err = item.Get.lookup(); err != nil {
+			return operation{}, err
 		}
-		costs := []ledger.Cost{cost}
-		return wire.Outcome{Answer: getAnswer{item, db.one(in.ReturnConsumedCapacity, costs)}, Costs: costs}
-	}}, nil
+		lookups[i].factor = 2
+	}
+	return operation{
+		resource: lookups[0].table,
+		conflict: conflictAmong(len(lookups)),
+		run:      func(j *job) (any, error) { return db.transactGet(j, in, lookups) },
+	}, nil
+}
+
+// transactGet reads all items, unless one cannot be read or is held by a transaction.
+func (db *DB) transactGet(j *job, in *transactGetInput, lookups []lookup) (any, error) {
+	if err := once(db, twiceInTransaction, lookups, func(l lookup) target { return l.target }); err != nil {
+		return nil, err
+	}
+	reasons, items, bytes := make([]reason, len(lookups)), make([]itemAnswer, len(lookups)), 0
+	for i, l := range lookups {
+		item, err := db.found(j, l)
+		if t := db.tables[l.table]; err == nil && t.held[string(t.key.position(l.key))] {
+			err = conflict()
+		}
+		items[i].Item, reasons[i] = item, because(err)
+		bytes += item.Size()
+	}
+	if err := cmp.Or(cancelled(reasons), tooLarge(bytes)); err != nil {
+		j.costs = nil
+		return nil, err
+	}
+	return transactGetAnswer{items, db.consumption(in.ReturnConsumedCapacity, j.costs, true)}, nil
 }

@@ -2,7 +2,6 @@ package ddb
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -21,13 +20,7 @@ type params struct {
 
 // legacy are parameters that are refused: expressions can do all that they could.
 type legacy struct {
-	AttributesToGet     json.RawMessage `json:",omitempty"`
-	AttributeUpdates    json.RawMessage `json:",omitempty"`
-	ConditionalOperator json.RawMessage `json:",omitempty"`
-	Expected            json.RawMessage `json:",omitempty"`
-	KeyConditions       json.RawMessage `json:",omitempty"`
-	QueryFilter         json.RawMessage `json:",omitempty"`
-	ScanFilter          json.RawMessage `json:",omitempty"`
+	AttributesToGet, AttributeUpdates, ConditionalOperator, Expected, KeyConditions, QueryFilter, ScanFilter any `json:",omitempty"`
 }
 
 // values are placeholders for values; what is wrong with one is said with its name.
@@ -43,45 +36,48 @@ func (v *values) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// scope is what expressions are resolved in. expressions are those that the request may have, nil where it has not.
-func (p *params) scope(expressions map[string]*string) (*expr.Scope, error) {
-	var given, absent []string
-	for _, name := range slices.Sorted(maps.Keys(expressions)) {
-		if expressions[name] != nil {
-			given = append(given, name)
-		} else {
-			absent = append(absent, name)
-		}
-	}
-	if err := p.refuse(given); err != nil {
-		return nil, err
-	}
-	names := slices.Sorted(maps.Keys(p.ExpressionAttributeNames))
-	err := checkPlaceholders("ExpressionAttributeNames", '#', names, p.ExpressionAttributeNames != nil, given, absent)
-	if err == nil {
-		values := slices.Sorted(maps.Keys(p.ExpressionAttributeValues))
-		err = checkPlaceholders("ExpressionAttributeValues", ':', values, p.ExpressionAttributeValues != nil, given, absent)
-	}
-	for _, k := range names {
-		if p.ExpressionAttributeNames[k] == "" {
-			err = cmp.Or(err, error(validation("ExpressionAttributeNames contains invalid value: Empty attribute name for key %s", k)))
-		}
-	}
-	return &expr.Scope{Names: p.ExpressionAttributeNames, Values: attr.Map(p.ExpressionAttributeValues)}, err
+// MarshalJSON writes them.
+func (v values) MarshalJSON() ([]byte, error) { return attr.Map(v).MarshalJSON() }
+
+// expressions are those of a request, which share its placeholders. The first error wins, and nothing is parsed after it.
+type expressions struct {
+	text  map[string]*string // by parameter; nil for one that the request may have and has not
+	scope *expr.Scope
+	err   error
 }
 
-func checkPlaceholders(parameter string, mark byte, keys []string, set bool, given, absent []string) error {
+// expressions checks what the expressions of a request share, unless err says that it is refused already.
+func (p *params) expressions(err error, text map[string]*string) *expressions {
+	var given, absent []string
+	for _, parameter := range slices.Sorted(maps.Keys(text)) {
+		if text[parameter] != nil {
+			given = append(given, parameter)
+		} else {
+			absent = append(absent, parameter)
+		}
+	}
+	names, values := p.ExpressionAttributeNames, p.ExpressionAttributeValues
+	err = cmp.Or(err, p.refuse(given),
+		checkPlaceholders("ExpressionAttributeNames", '#', names, given, absent),
+		checkPlaceholders("ExpressionAttributeValues", ':', values, given, absent))
+	for _, k := range slices.Sorted(maps.Keys(names)) {
+		err = cmp.Or(err, forbid(names[k] == "", "ExpressionAttributeNames contains invalid value: Empty attribute name for key %s", k))
+	}
+	return &expressions{text, &expr.Scope{Names: names, Values: attr.Map(values)}, err}
+}
+
+func checkPlaceholders[V any](parameter string, mark byte, declared map[string]V, given, absent []string) error {
 	switch {
-	case !set:
+	case declared == nil:
 		return nil
 	case len(given) == 0 && len(absent) == 1:
 		return validation("%s can only be specified when using expressions: %s is null", parameter, absent[0])
 	case len(given) == 0:
 		return validation("%s can only be specified when using expressions: %s are null", parameter, strings.Join(absent, " and "))
-	case len(keys) == 0:
+	case len(declared) == 0:
 		return validation("%s must not be empty", parameter)
 	}
-	for _, k := range keys {
+	for _, k := range slices.Sorted(maps.Keys(declared)) {
 		if len(k) < 2 || k[0] != mark {
 			return validation("%s contains invalid key: Syntax error; key: \"%s\"", parameter, k)
 		}
@@ -91,54 +87,28 @@ func checkPlaceholders(parameter string, mark byte, keys []string, set bool, giv
 
 // refuse is an error if any legacy parameter is there.
 func (l *legacy) refuse(expressions []string) error {
-	var old []string
-	for name, value := range map[string]json.RawMessage{
+	there := map[string]any{
 		"AttributesToGet": l.AttributesToGet, "AttributeUpdates": l.AttributeUpdates, "ConditionalOperator": l.ConditionalOperator,
 		"Expected": l.Expected, "KeyConditions": l.KeyConditions, "QueryFilter": l.QueryFilter, "ScanFilter": l.ScanFilter,
-	} {
-		if len(value) > 0 && string(value) != "null" {
-			old = append(old, name)
-		}
 	}
-	slices.Sort(old)
-	switch {
-	case len(old) == 0:
-		return nil
-	case len(expressions) > 0:
-		return validation("Can not use both expression and non-expression parameters in the same request: Non-expression parameters: {%s} Expression parameters: {%s}", strings.Join(old, ", "), strings.Join(expressions, ", "))
-	}
-	return validation("The local DynamoDB does not support %s; use expressions, which have replaced it", strings.Join(old, ", "))
+	maps.DeleteFunc(there, func(_ string, value any) bool { return value == nil })
+	old, given := strings.Join(slices.Sorted(maps.Keys(there)), ", "), strings.Join(expressions, ", ")
+	return cmp.Or(
+		forbid(old != "" && given != "", "Can not use both expression and non-expression parameters in the same request: Non-expression parameters: {%s} Expression parameters: {%s}", old, given),
+		forbid(old != "", "The local DynamoDB does not support %s; use expressions, which have replaced it", old),
+	)
 }
 
-// MarshalJSON writes them.
-func (v values) MarshalJSON() ([]byte, error) { return attr.Map(v).MarshalJSON() }
-
-// parsed is an expression of the request, nil if it has none.
-func parsed[T any](kind string, src *string, scope *expr.Scope, parse func(string, *expr.Scope) (*T, error)) (*T, error) {
-	if src == nil {
-		return nil, nil
-	}
-	e, err := parse(*src, scope)
-	return e, invalid("Invalid "+kind+": ", err)
-}
-
-func parseCondition(kind string, src *string, scope *expr.Scope) (*expr.Condition, error) {
-	return parsed(kind, src, scope, expr.ParseCondition)
-}
-
-func parseProjection(src *string, scope *expr.Scope) (*expr.Projection, error) {
-	return parsed("ProjectionExpression", src, scope, expr.ParseProjection)
-}
-
-// keyNotFilter is an error if a filter uses the key of what is queried.
-func keyNotFilter(filter *expr.Condition, key keySchema) error {
-	if filter == nil {
+// parse parses an expression of the request; nil if it has none, or none that is right.
+func parse[T any](e *expressions, parameter string, parser func(string, *expr.Scope) (*T, error)) *T {
+	text := e.text[parameter]
+	if e.err != nil || text == nil {
 		return nil
 	}
-	for _, n := range filter.Names() {
-		if key.has(n) {
-			return validation("Filter Expression can only contain non-primary key attributes: Primary key attribute: %s", n)
-		}
-	}
-	return nil
+	parsed, err := parser(*text, e.scope)
+	e.err = invalid("Invalid "+parameter+": ", err)
+	return parsed
 }
+
+// end is what is wrong with the expressions, all of which were parsed.
+func (e *expressions) end() error { return cmp.Or(e.err, invalid("", e.scope.Unused())) }

@@ -3,13 +3,11 @@ package ddb
 import (
 	"cmp"
 	"maps"
-	"time"
 
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/expr"
 	"github.com/landfall-dev/landfall/internal/localaws/faults"
 	"github.com/landfall-dev/landfall/internal/localaws/ledger"
-	"github.com/landfall-dev/landfall/internal/localaws/wire"
 )
 
 // maxPage is how much a query or scan reads for one answer, before its filter. The item that exceeds it is the last one:
@@ -50,16 +48,12 @@ type page struct {
 	projection *expr.Projection
 }
 
-func (db *DB) query(in *pageInput) (operation, error) { return db.page(in, true) }
-
-func (db *DB) scan(in *pageInput) (operation, error) { return db.page(in, false) }
-
-func (db *DB) page(in *pageInput, query bool) (operation, error) {
-	p, err := in.page(query)
-	if err != nil {
-		return operation{}, err
+// paging is the operation Query, or Scan.
+func paging(query bool) func(*DB, *pageInput) (operation, error) {
+	return func(db *DB, in *pageInput) (operation, error) {
+		p, err := in.page(query)
+		return operation{resource: p.table, run: func(j *job) (any, error) { return db.read(j, p, query) }}, err
 	}
-	return operation{resource: p.table, run: func(now time.Time, f faults.Fault) wire.Outcome { return db.read(now, f, p, query) }}, nil
 }
 
 // page checks the parameters.
@@ -75,10 +69,17 @@ func (in *pageInput) page(query bool) (*page, error) {
 	c.enum("select", in.Select, "SPECIFIC_ATTRIBUTES", "COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES")
 	c.number("totalSegments", in.TotalSegments, 1, 1000000)
 	c.number("segment", in.Segment, 0, 999999)
-	if err := cmp.Or(c.err(), in.checkShape(query)); err != nil {
-		return nil, err
+	e := in.expressions(cmp.Or(c.err(), in.checkShape(query)), map[string]*string{
+		"KeyConditionExpression": in.KeyConditionExpression, "FilterExpression": in.FilterExpression, "ProjectionExpression": in.ProjectionExpression,
+	})
+	p.scope = e.scope
+	p.filter = parse(e, "FilterExpression", expr.ParseCondition)
+	p.projection = parse(e, "ProjectionExpression", expr.ParseProjection)
+	if query && in.KeyConditionExpression == nil {
+		return p, cmp.Or(e.err, error(validation("Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.")))
 	}
-	return p, p.parse(query)
+	parse(e, "KeyConditionExpression", expr.ParseCondition) // what it means needs the table
+	return p, e.end()
 }
 
 // checkShape finds parameters that contradict each other.
@@ -94,27 +95,6 @@ func (in *pageInput) checkShape(query bool) error {
 	)
 }
 
-func (p *page) parse(query bool) (err error) {
-	in := p.in
-	if p.scope, err = in.scope(map[string]*string{
-		"KeyConditionExpression": in.KeyConditionExpression, "FilterExpression": in.FilterExpression, "ProjectionExpression": in.ProjectionExpression,
-	}); err != nil {
-		return err
-	}
-	if p.filter, err = parseCondition("FilterExpression", in.FilterExpression, p.scope); err != nil {
-		return err
-	}
-	if p.projection, err = parseProjection(in.ProjectionExpression, p.scope); err != nil {
-		return err
-	}
-	if query && in.KeyConditionExpression == nil {
-		return validation("Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.")
-	}
-	// What it means needs the table; that it can be parsed does not.
-	_, err = parseCondition("KeyConditionExpression", in.KeyConditionExpression, p.scope)
-	return cmp.Or(err, invalid("", p.scope.Unused()))
-}
-
 // source is what a page is read from: a table or an index.
 type source struct {
 	table *table
@@ -123,7 +103,7 @@ type source struct {
 	items *store
 }
 
-func (db *DB) source(p *page, now time.Time, f faults.Fault) (source, error) {
+func (db *DB) source(j *job, p *page) (source, error) {
 	t, err := db.table(p.table)
 	if err != nil {
 		return source{}, err
@@ -139,8 +119,8 @@ func (db *DB) source(p *page, now time.Time, f faults.Fault) (source, error) {
 	if ix.local {
 		return s, nil
 	}
-	if f.StaleIndex > 0 {
-		s.items = ix.asOf(now.Add(-min(f.StaleIndex, faults.MaxStale)))
+	if stale := j.fault.StaleIndex; stale > 0 {
+		s.items = ix.asOf(j.now.Add(-min(stale, faults.MaxStale)))
 	}
 	missing := ix.lacks(p.projection)
 	return s, cmp.Or(
@@ -174,31 +154,30 @@ func (s source) start(key attr.Map) (string, error) {
 }
 
 // read answers a Query or Scan.
-func (db *DB) read(now time.Time, f faults.Fault, p *page, query bool) wire.Outcome {
-	s, err := db.source(p, now, f)
+func (db *DB) read(j *job, p *page, query bool) (any, error) {
+	s, err := db.source(j, p)
 	if err != nil {
-		return failed(err)
+		return nil, err
 	}
 	span, err := s.span(p, query)
 	if err != nil {
-		return failed(err)
+		return nil, err
 	}
 	answer, bytes, fetched := s.collect(p, span)
 	cost := ledger.Cost{Table: s.table.name, Read: readUnits(bytes, p.in.ConsistentRead)}
 	if s.index != nil {
 		cost.Index = s.index.name
 	}
-	costs := []ledger.Cost{cost}
-	if fetched > 0 {
-		costs = append(costs, ledger.Cost{Table: s.table.name, Read: fetched})
-	}
 	if query {
-		if err := db.affordable(s.table, now, charge{cost, span.hash}); err != nil {
-			return failed(err)
+		if err := db.affordable(s.table, j.now, charge{cost, span.hash}); err != nil {
+			return nil, err
 		}
 	}
-	answer.ConsumedCapacity = db.one(p.in.ReturnConsumedCapacity, costs)
-	return wire.Outcome{Answer: answer, Costs: costs}
+	if j.costs = []ledger.Cost{cost}; fetched > 0 {
+		j.costs = append(j.costs, ledger.Cost{Table: s.table.name, Read: fetched})
+	}
+	answer.ConsumedCapacity = db.one(p.in.ReturnConsumedCapacity, j.costs)
+	return answer, nil
 }
 
 // collect reads a page. fetched is what it costs to fetch from the table what a local index does not have.

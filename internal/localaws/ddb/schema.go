@@ -18,30 +18,38 @@ const (
 
 const invalidParameters = "One or more parameter values were invalid: "
 
+// definition is the type of an attribute that keys may use.
+type definition struct {
+	typ  attr.Type
+	used bool
+}
+
 // table checks a specification and makes an empty table of it.
 func (spec *tableSpec) table() (*table, error) {
+	t := &table{spec: *spec, held: map[string]bool{}}
 	if spec.TableName == nil {
-		return nil, validation("The parameter 'TableName' is required but was not present in the request")
+		return t, validation("The parameter 'TableName' is required but was not present in the request")
 	}
 	var c constraints
-	t := &table{name: c.newTableName(spec.TableName, 3), held: map[string]bool{}}
+	t.name = c.newTableName(spec.TableName, 3)
 	spec.constrain(&c)
 	if err := cmp.Or(c.err(), spec.checkBilling()); err != nil {
-		return nil, err
+		return t, err
 	}
-	types := spec.attributes()
-	used := map[string]bool{}
+	defined := map[string]*definition{}
+	for _, d := range spec.AttributeDefinitions {
+		defined[d.AttributeName] = &definition{typ: attr.Type(d.AttributeType)}
+	}
 	var err error
-	if t.key, err = schemaOf(spec.KeySchema, types, used); err != nil {
-		return nil, err
+	if t.key, err = schemaOf(spec.KeySchema, defined); err != nil {
+		return t, err
 	}
-	if err := spec.addIndexes(t, types, used); err != nil {
-		return nil, err
-	}
-	t.spec = *spec
+	err = spec.addIndexes(t, defined)
+	unused := slices.ContainsFunc(slices.Collect(maps.Values(defined)), func(d *definition) bool { return !d.used })
 	s := spec.StreamSpecification
 	return t, cmp.Or(
-		forbid(len(used) != len(types), invalidParameters+"Number of attributes in KeySchema does not exactly match number of attributes defined in AttributeDefinitions"),
+		err,
+		forbid(unused, invalidParameters+"Number of attributes in KeySchema does not exactly match number of attributes defined in AttributeDefinitions"),
 		forbid(s != nil && s.StreamEnabled && s.StreamViewType == "", invalidParameters+"StreamViewType is required when StreamEnabled is true"),
 	)
 }
@@ -91,7 +99,7 @@ func (spec *tableSpec) checkBilling() error {
 }
 
 // schemaOf makes a key of its elements and marks their attributes as used.
-func schemaOf(elements []keyElement, types map[string]attr.Type, used map[string]bool) (keySchema, error) {
+func schemaOf(elements []keyElement, defined map[string]*definition) (keySchema, error) {
 	var k keySchema
 	two := len(elements) == 2
 	if err := cmp.Or(
@@ -102,30 +110,30 @@ func schemaOf(elements []keyElement, types map[string]attr.Type, used map[string
 		return k, err
 	}
 	for _, e := range elements {
-		typ, ok := types[e.AttributeName]
-		if !ok {
-			return k, undefined(elements, types)
+		d := defined[e.AttributeName]
+		if d == nil {
+			return k, undefined(elements, defined)
 		}
-		used[e.AttributeName] = true
+		d.used = true
 		if e.KeyType == "HASH" {
-			k.hash = keyAttr{e.AttributeName, typ}
+			k.hash = keyAttr{e.AttributeName, d.typ}
 		} else {
-			k.sort = keyAttr{e.AttributeName, typ}
+			k.sort = keyAttr{e.AttributeName, d.typ}
 		}
 	}
 	return k, nil
 }
 
-func undefined(elements []keyElement, types map[string]attr.Type) error {
+func undefined(elements []keyElement, defined map[string]*definition) error {
 	var keys []string
 	for _, e := range elements {
 		keys = append(keys, e.AttributeName)
 	}
-	defined := slices.Sorted(maps.Keys(types))
-	return validation(invalidParameters+"Some index key attributes are not defined in AttributeDefinitions. Keys: [%s], AttributeDefinitions: [%s]", strings.Join(keys, ", "), strings.Join(defined, ", "))
+	names := slices.Sorted(maps.Keys(defined))
+	return validation(invalidParameters+"Some index key attributes are not defined in AttributeDefinitions. Keys: [%s], AttributeDefinitions: [%s]", strings.Join(keys, ", "), strings.Join(names, ", "))
 }
 
-func (spec *tableSpec) addIndexes(t *table, types map[string]attr.Type, used map[string]bool) error {
+func (spec *tableSpec) addIndexes(t *table, defined map[string]*definition) error {
 	if err := cmp.Or(
 		forbid(len(spec.LocalSecondaryIndexes) > maxLocalIndexes, invalidParameters+"Number of LocalSecondaryIndexes exceeds per-table limit of %d", maxLocalIndexes),
 		forbid(len(spec.GlobalSecondaryIndexes) > maxGlobalIndexes, invalidParameters+"GlobalSecondaryIndex count exceeds the per-table limit of %d", maxGlobalIndexes),
@@ -134,7 +142,7 @@ func (spec *tableSpec) addIndexes(t *table, types map[string]attr.Type, used map
 		return err
 	}
 	for i, s := range append(slices.Clone(spec.LocalSecondaryIndexes), spec.GlobalSecondaryIndexes...) {
-		ix, err := newIndex(s, t.key, types, used)
+		ix, err := newIndex(s, t.key, defined)
 		if err != nil {
 			return err
 		}
@@ -154,8 +162,8 @@ func (spec *tableSpec) addIndexes(t *table, types map[string]attr.Type, used map
 }
 
 // newIndex makes an empty index.
-func newIndex(s indexSpec, base keySchema, types map[string]attr.Type, used map[string]bool) (*index, error) {
-	key, err := schemaOf(s.KeySchema, types, used)
+func newIndex(s indexSpec, base keySchema, defined map[string]*definition) (*index, error) {
+	key, err := schemaOf(s.KeySchema, defined)
 	if err != nil {
 		return nil, err
 	}

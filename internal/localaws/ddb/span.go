@@ -78,7 +78,7 @@ func (s source) queried(p *page) (span, error) {
 	if err != nil {
 		return span{}, invalid("", err)
 	}
-	if err := cmp.Or(checkOperands(s.key, k), keyNotFilter(p.filter, s.key)); err != nil {
+	if err := cmp.Or(checkOperands(s.key, k), checkFilter(p.filter, s.key)); err != nil {
 		return span{}, err
 	}
 	hash := string(partition(k.Hash))
@@ -122,6 +122,18 @@ func checkOperands(key keySchema, k expr.KeyCondition) error {
 	}
 	if k.Op == "begins_with" && key.sort.typ == attr.TypeN {
 		return validation("Invalid KeyConditionExpression: Incorrect operand type for operator or function; operator or function: begins_with, operand type: N")
+	}
+	return nil
+}
+
+// checkFilter is an error if a filter uses the key of what is queried.
+func checkFilter(filter *expr.Condition, key keySchema) error {
+	if filter != nil {
+		for _, n := range filter.Names() {
+			if key.has(n) {
+				return validation("Filter Expression can only contain non-primary key attributes: Primary key attribute: %s", n)
+			}
+		}
 	}
 	return nil
 }

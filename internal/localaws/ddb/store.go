@@ -11,7 +11,10 @@ import (
 // store keeps items in the order of their encoded keys. A position in it is a key, not a number, so a page that begins
 // where another one ended neither loses nor repeats what did not change meanwhile. It is one sorted slice: 100,000
 // items are inserted in their order or any other in seconds, which is more than a test or a desk needs.
-type store struct{ entries []entry }
+type store struct {
+	entries []entry
+	bytes   int // of all items
+}
 
 type entry struct {
 	key  string
@@ -34,6 +37,9 @@ func (s *store) get(key string) attr.Map {
 // set puts an item at key; nil removes it.
 func (s *store) set(key string, item attr.Map) {
 	at, found := s.find(key)
+	if s.bytes += item.Size(); found {
+		s.bytes -= s.entries[at].item.Size()
+	}
 	switch {
 	case found && item != nil:
 		s.entries[at].item = item
@@ -66,4 +72,4 @@ func (s *store) between(low, high string, down bool) iter.Seq[entry] {
 }
 
 // clone is a store of its own with the same items.
-func (s *store) clone() *store { return &store{slices.Clone(s.entries)} }
+func (s *store) clone() *store { return &store{slices.Clone(s.entries), s.bytes} }

@@ -21,7 +21,6 @@ type table struct {
 	spec    tableSpec
 	key     keySchema
 	items   store
-	bytes   int
 	indexes []*index
 	held    map[string]bool // positions of items that a transaction holds
 	ttl     string          // attribute; empty if items do not expire
@@ -38,7 +37,6 @@ type index struct {
 	base    keySchema       // the table's
 	keep    map[string]bool // attributes that entries have; nil for all
 	items   store
-	bytes   int
 	history []indexChange // latest last, for stale reads
 }
 
@@ -108,25 +106,24 @@ func (ix *index) checkKeys(item attr.Map) error {
 	return nil
 }
 
-// put moves the index from the old entry of an item to the new one; either may be nil.
-func (ix *index) put(old, entry attr.Map, now time.Time) {
-	var from, to string
-	if old != nil {
-		from = ix.position(old)
-		ix.bytes -= old.Size()
+// effect is what a change does to the index: an entry goes, one comes; either may be nil. Of one that is replaced in its
+// place, only the new one comes, and replaced is the size of the old one.
+func (ix *index) effect(c change) (goes, comes attr.Map, replaced int) {
+	goes, comes = ix.entry(c.old), ix.entry(c.new)
+	switch {
+	case goes == nil || comes == nil:
+	case attr.Equal(goes, comes):
+		return nil, nil, 0
+	case ix.position(goes) == ix.position(comes):
+		return nil, comes, goes.Size()
 	}
-	if entry != nil {
-		to = ix.position(entry)
-		ix.bytes += entry.Size()
-	}
-	if old != nil && from != to {
-		ix.history = append(ix.history, indexChange{now, from, old})
-		ix.items.set(from, nil)
-	}
-	if entry != nil {
-		ix.history = append(ix.history, indexChange{now, to, ix.items.get(to)})
-		ix.items.set(to, entry)
-	}
+	return goes, comes, 0
+}
+
+// set puts an entry at a position; nil removes it. What was there is kept for stale reads.
+func (ix *index) set(position string, entry attr.Map, now time.Time) {
+	ix.history = append(ix.history, indexChange{now, position, ix.items.get(position)})
+	ix.items.set(position, entry)
 	past := 0
 	for past < len(ix.history) && now.Sub(ix.history[past].at) > faults.MaxStale {
 		past++
@@ -174,16 +171,13 @@ func (c change) apply(now time.Time) {
 	t := c.table
 	t.items.set(c.position, c.new)
 	t.stream.Add(now, c.position, t.key.pick(c.item()), c.old, c.new, c.expired)
-	if c.old != nil {
-		t.bytes -= c.old.Size()
-	}
-	if c.new != nil {
-		t.bytes += c.new.Size()
-	}
 	for _, ix := range t.indexes {
-		old, entry := ix.entry(c.old), ix.entry(c.new)
-		if (old != nil || entry != nil) && !attr.Equal(old, entry) {
-			ix.put(old, entry, now)
+		goes, comes, _ := ix.effect(c)
+		if goes != nil {
+			ix.set(ix.position(goes), nil, now)
+		}
+		if comes != nil {
+			ix.set(ix.position(comes), comes, now)
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
 	"github.com/landfall-dev/landfall/internal/localaws/streams"
 )
 
@@ -66,7 +65,7 @@ func (t *table) describe(status string) fields {
 		"TableName": t.name, "TableArn": t.arn(), "TableId": t.id, "TableStatus": status, "CreationDateTime": seconds(t.created),
 		"AttributeDefinitions": t.spec.AttributeDefinitions, "KeySchema": t.spec.KeySchema,
 		"ProvisionedThroughput": t.spec.ProvisionedThroughput.describe(),
-		"TableSizeBytes":        t.bytes, "ItemCount": len(t.items.entries), "DeletionProtectionEnabled": t.spec.DeletionProtectionEnabled,
+		"TableSizeBytes":        t.items.bytes, "ItemCount": len(t.items.entries), "DeletionProtectionEnabled": t.spec.DeletionProtectionEnabled,
 	}
 	if t.spec.onDemand() {
 		d["BillingModeSummary"] = fields{"BillingMode": t.spec.BillingMode, "LastUpdateToPayPerRequestDateTime": seconds(t.created)}
@@ -80,7 +79,7 @@ func (t *table) describe(status string) fields {
 	for _, ix := range t.indexes {
 		kind, one := "LocalSecondaryIndexes", fields{
 			"IndexName": ix.name, "IndexArn": t.arn() + "/index/" + ix.name, "KeySchema": ix.spec.KeySchema, "Projection": ix.spec.Projection,
-			"IndexSizeBytes": ix.bytes, "ItemCount": len(ix.items.entries),
+			"IndexSizeBytes": ix.items.bytes, "ItemCount": len(ix.items.entries),
 		}
 		if !ix.local {
 			kind = "GlobalSecondaryIndexes"
@@ -103,49 +102,46 @@ func (spec *tableSpec) onDemand() bool { return spec.BillingMode == "PAY_PER_REQ
 
 func (db *DB) createTable(spec *tableSpec) (operation, error) {
 	t, err := spec.table()
-	if err != nil {
-		return operation{}, err
-	}
-	return plain(t.name, func(now time.Time) (any, error) {
+	return operation{resource: t.name, run: func(j *job) (any, error) {
 		if db.tables[t.name] != nil {
 			return nil, failure("ResourceInUseException", "Table already exists: %s", t.name)
 		}
 		db.created++
-		t.created, t.id = now, fmt.Sprintf("%08x-0000-4000-8000-%012x", db.created, now.Unix())
+		t.created, t.id = j.now, fmt.Sprintf("%08x-0000-4000-8000-%012x", db.created, j.now.Unix())
 		db.tables[t.name] = t
 		if s := spec.StreamSpecification; s != nil && s.StreamEnabled {
-			t.stream = db.Streams.Open(now, streams.Source{Table: t.name, ARN: t.arn(), KeySchema: spec.KeySchema, View: s.StreamViewType})
+			t.stream = db.Streams.Open(j.now, streams.Source{Table: t.name, ARN: t.arn(), KeySchema: spec.KeySchema, View: s.StreamViewType})
 		}
 		return fields{"TableDescription": t.describe("CREATING")}, nil
-	}), nil
+	}}, err
 }
 
 type tableInput struct{ TableName *string }
 
 // onExisting is an operation on a table as such. It consumes nothing.
-func (db *DB) onExisting(in *tableInput, run func(time.Time, *table) (any, error)) (operation, error) {
+func (db *DB) onExisting(in *tableInput, run func(*job, *table) (any, error)) (operation, error) {
 	var c constraints
 	name := c.tableName(in.TableName)
-	return plain(name, func(now time.Time) (any, error) {
+	return operation{resource: name, run: func(j *job) (any, error) {
 		t := db.tables[name]
 		if t == nil {
 			return nil, failure("ResourceNotFoundException", "Requested resource not found: Table: %s not found", name)
 		}
-		return run(now, t)
-	}), c.err()
+		return run(j, t)
+	}}, c.err()
 }
 
 func (db *DB) describeTable(in *tableInput) (operation, error) {
-	return db.onExisting(in, func(_ time.Time, t *table) (any, error) { return fields{"Table": t.describe("ACTIVE")}, nil })
+	return db.onExisting(in, func(_ *job, t *table) (any, error) { return fields{"Table": t.describe("ACTIVE")}, nil })
 }
 
 func (db *DB) deleteTable(in *tableInput) (operation, error) {
-	return db.onExisting(in, func(now time.Time, t *table) (any, error) {
+	return db.onExisting(in, func(j *job, t *table) (any, error) {
 		if t.spec.DeletionProtectionEnabled {
 			return nil, validation("Resource cannot be deleted as it is currently protected against deletion. Disable deletion protection first.")
 		}
 		delete(db.tables, t.name)
-		t.stream.Close(now)
+		t.stream.Close(j.now)
 		return fields{"TableDescription": t.describe("DELETING")}, nil
 	})
 }
@@ -159,32 +155,22 @@ type listInput struct {
 }
 
 func (db *DB) listTables(in *listInput) (operation, error) {
+	var c constraints
+	c.number("limit", in.Limit, 1, 100)
 	limit := 100
 	if in.Limit != nil {
 		limit = *in.Limit
 	}
-	var c constraints
-	c.number("limit", in.Limit, 1, 100)
-	return plain("", func(time.Time) (any, error) {
+	return operation{run: func(*job) (any, error) {
 		names := db.names()
 		first, found := slices.BinarySearch(names, in.ExclusiveStartTableName)
 		if found {
 			first++
 		}
-		names = append([]string{}, names[first:]...)
-		answer := fields{"TableNames": names}
-		if len(names) > limit {
-			answer["TableNames"], answer["LastEvaluatedTableName"] = names[:limit], names[limit-1]
+		names = names[first:]
+		if len(names) <= limit {
+			return fields{"TableNames": append([]string{}, names...)}, nil
 		}
-		return answer, nil
-	}), c.err()
-}
-
-// attributes are the attributes that a table's keys may use.
-func (spec *tableSpec) attributes() map[string]attr.Type {
-	types := map[string]attr.Type{}
-	for _, d := range spec.AttributeDefinitions {
-		types[d.AttributeName] = attr.Type(d.AttributeType)
-	}
-	return types
+		return fields{"TableNames": names[:limit], "LastEvaluatedTableName": names[limit-1]}, nil
+	}}, c.err()
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
-	"github.com/landfall-dev/landfall/internal/localaws/faults"
 	"github.com/landfall-dev/landfall/internal/localaws/ledger"
 	"github.com/landfall-dev/landfall/internal/localaws/wire"
 )
@@ -42,7 +41,9 @@ type transactAnswer struct {
 type transaction struct {
 	in        *transactInput
 	mutations []*mutation
-	digest    [32]byte // of the items, however their JSON was written
+	digest    [32]byte  // of the items, however their JSON was written
+	changes   []change  // once it is in progress
+	ended     time.Time // zero until then
 }
 
 func (db *DB) transactWriteItems(in *transactInput) (operation, error) {
@@ -69,7 +70,7 @@ func (db *DB) transactWriteItems(in *transactInput) (operation, error) {
 	return operation{
 		resource: tx.mutations[0].table,
 		conflict: conflictAmong(len(tx.mutations)),
-		run:      func(now time.Time, _ faults.Fault) wire.Outcome { return db.transact(now, tx) },
+		run:      func(j *job) (any, error) { return db.transact(j, tx) },
 	}, nil
 }
 
@@ -100,119 +101,102 @@ func (item transactItem) mutation(at string) (*mutation, error) {
 
 // tokens are the client request tokens of the last ten minutes.
 type tokens struct {
-	byToken map[string]*request
-	ended   []*request // oldest first
-}
-
-// request is a transaction that a token stands for.
-type request struct {
-	token   string
-	digest  [32]byte
-	changes []change
-	ended   time.Time // zero while it is in progress
+	byToken map[string]*transaction
+	ended   []*transaction // oldest first
 }
 
 func (t *tokens) forget(now time.Time) {
 	for len(t.ended) > 0 && now.Sub(t.ended[0].ended) >= tokenLife {
-		delete(t.byToken, t.ended[0].token)
+		delete(t.byToken, t.ended[0].in.ClientRequestToken)
 		t.ended = t.ended[1:]
 	}
 }
 
-// transact checks a transaction and holds its items until it is committed.
-func (db *DB) transact(now time.Time, tx *transaction) wire.Outcome {
-	db.tokens.forget(now)
-	if earlier := db.tokens.byToken[tx.in.ClientRequestToken]; earlier != nil {
-		return db.replay(tx, earlier)
-	}
-	if err := once(db, twiceInTransaction, tx.mutations, func(m *mutation) target { return m.target }); err != nil {
-		return failed(err)
-	}
-	changes, reasons, costs := db.decideAll(now, tx)
-	if reasons != nil {
-		return failed(cancelled(reasons), costs...)
-	}
-	bytes := 0
-	for _, c := range changes {
-		bytes += max(c.old.Size(), c.new.Size())
-	}
-	if bytes > maxTransactBytes {
-		return failed(validation("Transaction size cannot exceed the limit of 4 MB"))
-	}
-	req := &request{token: tx.in.ClientRequestToken, digest: tx.digest, changes: changes}
-	if req.token != "" {
-		db.tokens.byToken[req.token] = req
-	}
-	for _, c := range changes {
-		c.table.held[c.position] = true
-	}
-	return wire.Outcome{
-		Answer: transactAnswer{db.consumption(tx.in.ReturnConsumedCapacity, costs, true)},
-		Costs:  costs,
-		Commit: func(now time.Time) { db.commit(now, tx, req) },
-	}
+func tooLarge(bytes int) error {
+	return forbid(bytes > maxTransactBytes, "Transaction size cannot exceed the limit of 4 MB")
 }
 
-func (db *DB) commit(now time.Time, tx *transaction, req *request) {
-	for i, c := range req.changes {
+// transact checks a transaction and holds its items until it is committed.
+func (db *DB) transact(j *job, tx *transaction) (any, error) {
+	db.tokens.forget(j.now)
+	if earlier := db.tokens.byToken[tx.in.ClientRequestToken]; earlier != nil {
+		return db.replay(j, tx, earlier)
+	}
+	if err := once(db, twiceInTransaction, tx.mutations, func(m *mutation) target { return m.target }); err != nil {
+		return nil, err
+	}
+	if err := db.decideAll(j, tx); err != nil {
+		return nil, err
+	}
+	bytes := 0
+	for _, c := range tx.changes {
+		bytes += max(c.old.Size(), c.new.Size())
+	}
+	if err := tooLarge(bytes); err != nil {
+		j.costs = nil
+		return nil, err
+	}
+	if tx.in.ClientRequestToken != "" {
+		db.tokens.byToken[tx.in.ClientRequestToken] = tx
+	}
+	for _, c := range tx.changes {
+		c.table.held[c.position] = true
+	}
+	j.commit = func(now time.Time) { db.commit(now, tx) }
+	return transactAnswer{db.consumption(tx.in.ReturnConsumedCapacity, j.costs, true)}, nil
+}
+
+func (db *DB) commit(now time.Time, tx *transaction) {
+	for i, c := range tx.changes {
 		delete(c.table.held, c.position)
 		if tx.mutations[i].verb != check {
 			c.apply(now)
 		}
 	}
-	if req.token != "" {
-		req.ended = now
-		db.tokens.ended = append(db.tokens.ended, req)
+	if tx.in.ClientRequestToken != "" {
+		tx.ended = now
+		db.tokens.ended = append(db.tokens.ended, tx)
 	}
 }
 
 // replay answers a token that was used before: the transaction is not done again, its items are read.
-func (db *DB) replay(tx *transaction, earlier *request) wire.Outcome {
+func (db *DB) replay(j *job, tx, earlier *transaction) (any, error) {
 	switch {
 	case earlier.digest != tx.digest:
-		return failed(failure("IdempotentParameterMismatchException", "The client request token was used before, with other items"))
+		return nil, failure("IdempotentParameterMismatchException", "The client request token was used before, with other items")
 	case earlier.ended.IsZero():
-		return failed(failure("TransactionInProgressException", "The transaction with the given request token is already in progress"))
+		return nil, failure("TransactionInProgressException", "The transaction with the given request token is already in progress")
 	}
-	var costs []ledger.Cost
 	for _, c := range earlier.changes {
-		costs = append(costs, ledger.Cost{Table: c.table.name, Read: 2 * readUnits(c.new.Size(), true)})
+		j.costs = append(j.costs, ledger.Cost{Table: c.table.name, Read: 2 * readUnits(c.new.Size(), true)})
 	}
-	return wire.Outcome{Answer: transactAnswer{db.consumption(tx.in.ReturnConsumedCapacity, costs, true)}, Costs: costs}
+	return transactAnswer{db.consumption(tx.in.ReturnConsumedCapacity, j.costs, true)}, nil
 }
 
-// decideAll finds out what the items will be. If any write cannot be made, there are reasons, one for each item.
-func (db *DB) decideAll(now time.Time, tx *transaction) (changes []change, reasons []reason, costs []ledger.Cost) {
-	changes, reasons = make([]change, len(tx.mutations)), make([]reason, len(tx.mutations))
-	bad := false
+// decideAll finds out what the items will be, or why the transaction is cancelled.
+func (db *DB) decideAll(j *job, tx *transaction) error {
+	reasons := make([]reason, len(tx.mutations))
 	charges := map[*table][]charge{}
 	for i, m := range tx.mutations {
-		c, err := db.locate(m)
-		if err == nil && c.table.held[c.position] {
-			err = conflict()
-		} else if err == nil {
-			err = m.decide(&c)
+		c, err := db.decide(m)
+		reasons[i] = because(err)
+		tx.changes = append(tx.changes, c)
+		if c.table != nil {
+			own := c.charges(2)
+			j.costs = append(j.costs, costsOf(own)...)
+			charges[c.table] = append(charges[c.table], own...)
 		}
-		changes[i] = c
-		reasons[i] = because(err, m, c)
-		bad = bad || err != nil
-		if c.table == nil {
-			continue
-		}
-		own := c.charges(2)
-		costs = append(costs, costsOf(own)...)
-		charges[c.table] = append(charges[c.table], own...)
 	}
 	for t, list := range charges {
-		if err := db.affordable(t, now, list...); err != nil && !bad {
-			bad = true
-			reasons[0] = because(err, nil, change{})
+		if err := db.affordable(t, j.now, list...); err != nil && cancelled(reasons) == nil {
+			reasons[0] = because(err)
 		}
 	}
-	if bad { // which consumes nothing of indexes: they were not written
-		return nil, reasons, slices.DeleteFunc(costs, func(c ledger.Cost) bool { return c.Index != "" })
+	err := cancelled(reasons)
+	if err != nil { // which consumes nothing of indexes: they were not written
+		j.costs = slices.DeleteFunc(j.costs, func(c ledger.Cost) bool { return c.Index != "" })
 	}
-	return changes, nil, costs
+	return err
 }
 
 // reason is why a transaction was cancelled, or that it was not this item.
@@ -224,41 +208,37 @@ type reason struct {
 
 // reasonCodes are what errors are called as reasons; any other one is of validation.
 var reasonCodes = map[string]string{
+	"":                                       "None",
+	conditionFailedType:                      "ConditionalCheckFailed",
 	"TransactionConflictException":           "TransactionConflict",
 	"ThrottlingException":                    "ThrottlingError",
 	"ProvisionedThroughputExceededException": "ProvisionedThroughputExceeded",
 }
 
-func because(err error, m *mutation, c change) reason {
-	if err == nil {
-		return reason{Code: "None"}
-	}
-	if err == errCondition {
-		r := reason{Code: "ConditionalCheckFailed", Message: "The conditional request failed"}
-		if m.showOld {
-			r.Item = c.old
-		}
-		return r
-	}
-	r := reason{Code: cmp.Or(reasonCodes[code(err)], "ValidationError"), Message: err.Error()}
-	var e *wire.Error
-	if errors.As(err, &e) {
-		r.Message = e.Message
-	}
-	return r
+// because is the reason that the service's error for an item is, if any.
+func because(err error) reason {
+	e := &wire.Error{}
+	errors.As(err, &e)
+	item, _ := e.Fields["Item"].(attr.Map)
+	return reason{cmp.Or(reasonCodes[e.Type], "ValidationError"), e.Message, item}
 }
 
 // conflictAmong is how a transaction of n items says that another one is in its way.
 func conflictAmong(n int) error {
-	reasons := slices.Repeat([]reason{because(nil, nil, change{})}, n)
-	reasons[0] = because(conflict(), nil, change{})
+	reasons := slices.Repeat([]reason{because(nil)}, n)
+	reasons[0] = because(conflict())
 	return cancelled(reasons)
 }
 
-func cancelled(reasons []reason) *wire.Error {
-	codes := make([]string, len(reasons))
+// cancelled is the error of a transaction that has a reason to fail, nil if it has none.
+func cancelled(reasons []reason) error {
+	codes, failed := make([]string, len(reasons)), false
 	for i, r := range reasons {
 		codes[i] = r.Code
+		failed = failed || r.Code != "None"
+	}
+	if !failed {
+		return nil
 	}
 	e := failure("TransactionCanceledException", "Transaction cancelled, please refer cancellation reasons for specific reasons [%s]", strings.Join(codes, ", "))
 	e.Fields = fields{"CancellationReasons": reasons}

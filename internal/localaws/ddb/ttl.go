@@ -25,7 +25,7 @@ func (db *DB) updateTimeToLive(in *ttlInput) (operation, error) {
 	if err := c.err(); err != nil {
 		return operation{}, err
 	}
-	return db.onExisting(&tableInput{&name}, func(_ time.Time, t *table) (any, error) {
+	return db.onExisting(&tableInput{&name}, func(_ *job, t *table) (any, error) {
 		switch {
 		case spec.Enabled && t.ttl == spec.AttributeName:
 			return nil, validation("TimeToLive is already enabled")
@@ -43,7 +43,7 @@ func (db *DB) updateTimeToLive(in *ttlInput) (operation, error) {
 }
 
 func (db *DB) describeTimeToLive(in *tableInput) (operation, error) {
-	return db.onExisting(in, func(_ time.Time, t *table) (any, error) {
+	return db.onExisting(in, func(_ *job, t *table) (any, error) {
 		d := fields{"TimeToLiveStatus": "DISABLED"}
 		if t.ttl != "" {
 			d = fields{"TimeToLiveStatus": "ENABLED", "AttributeName": t.ttl}

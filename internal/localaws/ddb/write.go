@@ -2,14 +2,11 @@ package ddb
 
 import (
 	"cmp"
-	"errors"
 	"slices"
-	"time"
 
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/expr"
-	"github.com/landfall-dev/landfall/internal/localaws/faults"
-	"github.com/landfall-dev/landfall/internal/localaws/wire"
+	"github.com/landfall-dev/landfall/internal/localaws/ledger"
 )
 
 // writeInput are the parameters of PutItem, UpdateItem, DeleteItem and of the parts of a transaction.
@@ -87,28 +84,14 @@ func (in *writeInput) mutation(v verb) (*mutation, error) {
 	c.enum("returnValuesOnConditionCheckFailure", in.ReturnValuesOnConditionCheckFailure, "ALL_OLD", "NONE")
 	m.showOld = in.ReturnValuesOnConditionCheckFailure == "ALL_OLD"
 	forUpdates := in.ReturnValues != "" && in.ReturnValues != "NONE" && in.ReturnValues != "ALL_OLD"
-	if err := cmp.Or(c.err(), forbid(v != update && forUpdates, "Return values set to invalid value")); err != nil {
-		return nil, err
+	text := map[string]*string{"ConditionExpression": in.ConditionExpression}
+	if v == update {
+		text["UpdateExpression"] = in.UpdateExpression
 	}
-	return m, cmp.Or(m.parse(in), forbid(v == put && in.Item.Size() > maxItem, "Item size has exceeded the maximum allowed size"))
-}
-
-func (m *mutation) parse(in *writeInput) error {
-	expressions := map[string]*string{"ConditionExpression": in.ConditionExpression}
-	if m.verb == update {
-		expressions["UpdateExpression"] = in.UpdateExpression
-	}
-	scope, err := in.scope(expressions)
-	if err != nil {
-		return err
-	}
-	if m.verb == update {
-		if m.update, err = parsed("UpdateExpression", in.UpdateExpression, scope, expr.ParseUpdate); err != nil {
-			return err
-		}
-	}
-	m.condition, err = parseCondition("ConditionExpression", in.ConditionExpression, scope)
-	return cmp.Or(err, invalid("", scope.Unused()))
+	e := in.expressions(cmp.Or(c.err(), forbid(v != update && forUpdates, "Return values set to invalid value")), text)
+	m.update = parse(e, "UpdateExpression", expr.ParseUpdate)
+	m.condition = parse(e, "ConditionExpression", expr.ParseCondition)
+	return m, cmp.Or(e.end(), forbid(v == put && in.Item.Size() > maxItem, "Item size has exceeded the maximum allowed size"))
 }
 
 // locate is the table and the position of the item; the key is checked.
@@ -117,19 +100,18 @@ func (db *DB) locate(m *mutation) (change, error) {
 	if err != nil {
 		return change{}, err
 	}
-	valid := t.key.check
 	if m.verb == put {
-		valid = t.key.checkItem
-	}
-	if err := valid(m.key); err != nil {
-		return change{}, err
+		err = t.key.checkItem(m.key)
+	} else {
+		err = t.key.check(m.key)
 	}
 	if m.update != nil {
 		for _, p := range m.update.Paths(true) {
-			if t.key.has(p[0].Name) {
-				return change{}, validation(invalidParameters+"Cannot update attribute %s. This attribute is part of the key", p[0].Name)
-			}
+			err = cmp.Or(err, forbid(t.key.has(p[0].Name), invalidParameters+"Cannot update attribute %s. This attribute is part of the key", p[0].Name))
 		}
+	}
+	if err != nil {
+		return change{}, err
 	}
 	c := change{table: t, position: string(t.key.position(m.key))}
 	c.old = t.items.get(c.position)
@@ -137,12 +119,10 @@ func (db *DB) locate(m *mutation) (change, error) {
 	return c, nil
 }
 
-var errCondition = errors.New("condition failed")
-
-// decide completes a located change: what the item will be, or errCondition, or a validation error.
-func (m *mutation) decide(c *change) error {
+// complete says of a located change what the item will be, or why it cannot be.
+func (m *mutation) complete(c *change) error {
 	if m.condition != nil && !m.condition.Matches(c.old) {
-		return errCondition
+		return conditionFailed(c.old, m.showOld)
 	}
 	switch m.verb {
 	case put:
@@ -150,32 +130,42 @@ func (m *mutation) decide(c *change) error {
 	case remove:
 		c.new = nil
 	case update:
-		item := c.old
-		if item == nil {
-			item = m.key
-		}
-		if m.update != nil {
-			var err error
-			if item, err = m.update.Apply(item); err != nil {
-				return invalid("", err)
-			}
-			if err := checkUpdated(item); err != nil {
-				return err
-			}
+		item, err := m.updated(c.old)
+		if err != nil {
+			return err
 		}
 		c.new = item
-	}
-	if c.new == nil {
-		return nil
 	}
 	return c.table.check(c.new)
 }
 
-func checkUpdated(item attr.Map) error {
-	return cmp.Or(
+// updated is the item after an update.
+func (m *mutation) updated(item attr.Map) (attr.Map, error) {
+	if item == nil {
+		item = m.key
+	}
+	if m.update == nil {
+		return item, nil
+	}
+	item, err := m.update.Apply(item)
+	return item, cmp.Or(
+		invalid("", err),
 		forbid(item.Size() > maxItem, "Item size to update has exceeded the maximum allowed size"),
 		forbid(attr.Depth(item)-1 > attr.MaxDepth, "Nesting Levels have exceeded supported limits: Attributes can have at most %d levels", attr.MaxDepth),
 	)
+}
+
+// decide makes the change of a write, unless a transaction holds the item.
+func (db *DB) decide(m *mutation) (change, error) {
+	c, err := db.locate(m)
+	switch {
+	case err != nil:
+		return c, err
+	case c.table.held[c.position]:
+		return c, conflict()
+	}
+	err = m.complete(&c)
+	return c, err
 }
 
 type writeAnswer struct {
@@ -184,45 +174,33 @@ type writeAnswer struct {
 	ItemCollectionMetrics *itemCollectionMetrics `json:",omitempty"`
 }
 
-func (db *DB) putItem(in *writeInput) (operation, error) { return db.write(put, in) }
-
-func (db *DB) updateItem(in *writeInput) (operation, error) { return db.write(update, in) }
-
-func (db *DB) deleteItem(in *writeInput) (operation, error) { return db.write(remove, in) }
-
-func (db *DB) write(v verb, in *writeInput) (operation, error) {
-	m, err := in.mutation(v)
-	if err != nil {
-		return operation{}, err
+// writing is the operation of one write.
+func writing(v verb) func(*DB, *writeInput) (operation, error) {
+	return func(db *DB, in *writeInput) (operation, error) {
+		m, err := in.mutation(v)
+		return operation{resource: m.table, run: func(j *job) (any, error) { return db.write(j, in, m) }}, err
 	}
-	return operation{resource: m.table, run: func(now time.Time, _ faults.Fault) wire.Outcome { return db.writeOne(now, in, m) }}, nil
 }
 
-func (db *DB) writeOne(now time.Time, in *writeInput, m *mutation) wire.Outcome {
-	c, err := db.locate(m)
+func (db *DB) write(j *job, in *writeInput, m *mutation) (any, error) {
+	c, err := db.decide(m)
+	if code(err) == conditionFailedType {
+		j.costs = []ledger.Cost{c.refused()}
+	}
 	if err != nil {
-		return failed(err)
-	}
-	if c.table.held[c.position] {
-		return failed(conflict())
-	}
-	switch err := m.decide(&c); {
-	case err == errCondition:
-		return failed(conditionFailed(c.old, m.showOld), c.refused())
-	case err != nil:
-		return failed(err)
+		return nil, err
 	}
 	charges := c.charges(1)
-	if err := db.affordable(c.table, now, charges...); err != nil {
-		return failed(err)
+	if err := db.affordable(c.table, j.now, charges...); err != nil {
+		return nil, err
 	}
-	costs := costsOf(charges)
-	c.apply(now)
-	answer := writeAnswer{Attributes: returned(in.ReturnValues, m, c), ConsumedCapacity: db.one(in.ReturnConsumedCapacity, costs)}
+	j.costs = costsOf(charges)
+	c.apply(j.now)
+	answer := writeAnswer{Attributes: returned(in.ReturnValues, m, c), ConsumedCapacity: db.one(in.ReturnConsumedCapacity, j.costs)}
 	if in.ReturnItemCollectionMetrics == "SIZE" {
 		answer.ItemCollectionMetrics = c.collection()
 	}
-	return wire.Outcome{Answer: answer, Costs: costs}
+	return answer, nil
 }
 
 // returned are the Attributes of an answer.
