@@ -23,6 +23,10 @@ type batch struct {
 	event   []byte
 	records []record
 	until   time.Time // when its records are no longer the mapping's: until then, throttling is waited out
+
+	// What the pump tells settle of the invocation.
+	result Result
+	notRun error // why there was none
 }
 
 // record is a part of a batch.
@@ -86,6 +90,7 @@ func (p pump) run(ctx context.Context) {
 // deliver takes a batch to its end.
 func (p pump) deliver(ctx context.Context, b batch) {
 	result, err := p.call(ctx, b)
+	b.result, b.notRun = result, err
 	var failed map[string]bool
 	switch {
 	case err != nil:

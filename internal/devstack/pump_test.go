@@ -3,6 +3,7 @@ package devstack
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -157,13 +158,14 @@ func TestEndedMappingDoesNotForgetWhatRuns(t *testing.T) {
 	})
 }
 
-// Neither a long poll, nor a pause after a failed one, nor a throttled batch.
+// Not by a long poll, nor a batch that is not full, nor a pause after a failed poll, nor a throttled batch.
 func TestEndOfAMappingIsNotHeldUp(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		plan  faults.Plan
 		sends []string
 		calls answer
+		log   string
 	}{
 		"long poll": {},
 		"window":    {sends: []string{"a"}},
@@ -172,8 +174,8 @@ func TestEndOfAMappingIsNotHeldUp(t *testing.T) {
 				return faults.Fault{Error: faults.Throttle}
 			}
 			return faults.Fault{}
-		}},
-		"throttled": {sends: []string{"a", "b"}, calls: answer{err: ErrThrottled}},
+		}, log: "poll failed, again in 1s: "},
+		"throttled": {sends: []string{"a", "b"}, calls: answer{err: ErrThrottled}, log: "batch of 2 kept: rate exceeded"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -185,6 +187,9 @@ func TestEndOfAMappingIsNotHeldUp(t *testing.T) {
 				end()
 				if took := time.Since(p.began); took != 50*time.Second {
 					t.Errorf("it ended after %v", took)
+				}
+				if log := p.log.String(); !strings.HasPrefix(log, c.log) || c.log == "" && (log != "" || p.count() != 0) {
+					t.Errorf("invoked %d times, log says %q", p.count(), log)
 				}
 			})
 		})

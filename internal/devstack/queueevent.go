@@ -76,11 +76,16 @@ func (q *queue) record(m types.Message) []byte {
 		r.MessageAttributes[name] = queueAttribute{StringValue: a.StringValue, BinaryValue: a.BinaryValue,
 			StringListValues: []string{}, BinaryListValues: [][]byte{}, DataType: aws.ToString(a.DataType)}
 	}
+	return compact(r)
+}
+
+// compact is JSON of strings, bytes, numbers and the like, which always marshal.
+func compact(v any) []byte {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false) // it would make a text up to six times as long
-	if err := enc.Encode(r); err != nil {
-		panic(err) // strings and bytes always marshal
+	if err := enc.Encode(v); err != nil {
+		panic(err)
 	}
 	return bytes.TrimSuffix(text.Bytes(), []byte("\n"))
 }

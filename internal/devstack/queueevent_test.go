@@ -18,13 +18,18 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 )
 
+func everyByte() []byte {
+	b := make([]byte, 256)
+	for i := range b {
+		b[i] = byte(i)
+	}
+	return b
+}
+
 // The documentation's example, and attributes as the service was seen to send them.
 func TestQueueEventDoesNotDifferFromLambdas(t *testing.T) {
 	t.Parallel()
-	every := make([]byte, 256)
-	for i := range every {
-		every[i] = byte(i)
-	}
+	every := everyByte()
 	q := &queue{arn: "arn:aws:sqs:us-east-2:123456789012:my-queue", region: "us-east-2"}
 	message := types.Message{
 		MessageId: aws.String("059f36b4-87a3-44ab-83d2-661975830a7d"), ReceiptHandle: aws.String("AQEBwJnKyrHigUMZj6rYigCgxlaS3SLy0a..."),
@@ -74,6 +79,33 @@ func TestQueueEventDoesNotDifferFromLambdas(t *testing.T) {
 			t.Errorf("%s: bytes are lost", name)
 		}
 	}
+}
+
+func TestAttributesAreNotLostOnTheWay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		every := everyByte()
+		p := newPlant(t, nil, nil)
+		_, err := p.client.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: &p.url, MessageBody: aws.String("a"),
+			MessageAttributes: map[string]types.MessageAttributeValue{
+				"every": {DataType: aws.String("Binary"), BinaryValue: every}, "one": {DataType: aws.String("Number"), StringValue: aws.String("1")},
+			}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.start(QueueMapping{}, func(ctx context.Context, e events.SQSEvent) answer {
+			r := e.Records[0]
+			if a := r.MessageAttributes; !bytes.Equal(a["every"].BinaryValue, every) || *a["one"].StringValue != "1" || len(r.Md5OfMessageAttributes) != 32 {
+				t.Errorf("got %+v", r)
+			}
+			if r.Attributes["ApproximateReceiveCount"] != "1" || r.Attributes["SenderId"] == "" || r.Attributes["SentTimestamp"] == "" || r.Attributes["ApproximateFirstReceiveTimestamp"] == "" {
+				t.Errorf("got %+v", r)
+			}
+			return handled(ctx, e)
+		})
+		time.Sleep(time.Minute) // virtual
+		p.invoked("0s a")
+	})
 }
 
 // A group waits for its oldest message; the attributes of a FIFO queue are there.
