@@ -80,6 +80,7 @@ func TestAMessageIsNeitherLostNorChangedOnItsWayThroughTheBuiltFunction(t *testi
 	if late := outcome.Reroutes[0].Written.Sub(outcome.Reroutes[0].Deadline); late < 0 || late > 3*time.Second {
 		t.Errorf("rerouted %v after the deadline", late)
 	}
+	r.Stop()
 	log := r.Output.String()
 	if !strings.Contains(log, `"message":"routed"`) || !strings.Contains(log, `"Lapsed":1`) {
 		t.Errorf("no line or metric about the reroute:\n%s", log)

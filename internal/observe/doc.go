@@ -2,17 +2,17 @@
 // lines and CloudWatch metrics, both as JSON on standard output. Neither costs a call.
 //
 // One [Observer] accompanies one invocation. It writes a wide log line for each lookup, for each attempt
-// that was not a plain success and for a share of those that were, adds everything up per destination, and
-// writes the sums, when flushed, in CloudWatch's embedded metric format.
+// and each routed message that was not a plain success and for a share of those that were, adds everything
+// up per destination or group, and writes the sums, when flushed, in CloudWatch's embedded metric format.
 //
 // It decides nothing and knows neither payloads nor idempotency keys: a row appears under the name
-// that [outbox.ID] gives it.
+// that [outbox.ID] gives it, a message under its id, which is no content.
 //
 // # Metrics
 //
-// All have one dimension, Destination. Counters appear only when they are above zero, since every
-// metric is paid for. The rows and ages of lanes appear whenever a lane was walked, so that an alarm
-// on them sees a value while the function runs at all.
+// Those of rows have one dimension, Destination, those of messages one, Group. Counters appear only when
+// they are above zero, since every metric is paid for. The rows and ages of lanes appear whenever a lane
+// was walked, so that an alarm on them sees a value while the function runs at all.
 //
 //	Attempts     Count         sends started
 //	Completed    Count         attempts, or lookups, that a row ended with in this status
@@ -32,6 +32,30 @@
 //	HeldRows     Count         due rows of a retired destination
 //	UnknownRows  Count         rows of unknown outcome that wanted to be looked up, or wait for a person, all shards
 //	UnknownAge   Seconds       for how long the remote could have been asked about the oldest of them
+//
+// Of each group, from the invocations of the router. A message that is forwarded and accepted is seen once; one that
+// waits is seen at every return.
+//
+//	Messages          Count         handed in, all of them
+//	Forwards          Count         sent to a consumer, answered or not
+//	Accepted          Count         seen accepted; one that its consumer deletes by itself never comes back to be seen
+//	AcceptedFirstTry  Count         of these, by their first consumer
+//	Lapsed            Count         moved on to another consumer: not accepted in time
+//	Declined          Count         likewise: declined
+//	Refused           Count         likewise: its queue refused it
+//	Errored           Count         likewise: the consumer is a function, and it failed
+//	RerouteDelay      Milliseconds  from the end of an attempt (the deadline of a lapsed one) to the next one, each
+//	Extended          Count         the deadline was moved, for want of another consumer
+//	Held              Count         neither forwarded nor at its end
+//	GivenBack         Count         there was no time left to begin with it
+//	DeadLetters       Count         given up, and put into the dead-letter queue
+//	MessageAge        Milliseconds  of messages at their end, each
+//	NoConsumer        Count         nobody to pick
+//	UnknownConsumer   Count         the routing function picked a consumer that could not be picked
+//	EvaluationFailed  Count         the routing function failed
+//	DeliveryFailed    Count         a forward refused, failed or unanswered
+//	LeaseLost         Count         the message was somebody else's by then
+//	Errors            Count         messages in trouble of another kind
 //
 // A row that a lookup did not settle is in UnknownRows and UnknownAge again when it is looked up next, an
 // hour later at most.

@@ -17,8 +17,10 @@ import (
 	"github.com/landfall-dev/landfall/internal/routing"
 )
 
-// maxHold is for how long SQS hides a message from its receipt on.
-const maxHold = 12 * time.Hour
+// maxHold is for how long a message is hidden at most: SQS's 12 hours count from its receipt, the longest invocation
+// of a function takes 15 minutes
+// (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-visibility-timeout.html).
+const maxHold = 12*time.Hour - 15*time.Minute
 
 // IngressClient is what Ingress calls; *sqs.Client is one.
 type IngressClient interface {

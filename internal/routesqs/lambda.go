@@ -36,11 +36,22 @@ func (f *Forwarder) call(ctx context.Context, function string, forward routing.F
 	case functionError != "":
 		return routing.Answer{Kind: routing.Failed, Text: "function error " + awscall.Word(functionError)}
 	}
-	var response events.SQSEventResponse
-	if json.Unmarshal(answer, &response) == nil && len(response.BatchItemFailures) > 0 {
+	if reportsFailure(answer) {
 		return routing.Answer{Kind: routing.Failed, Text: "it reported the message as failed"}
 	}
 	return routing.Answer{Kind: routing.Taken}
+}
+
+// reportsFailure reports whether an answer has batch item failures, whatever they say: there was one item.
+func reportsFailure(answer []byte) bool {
+	var response struct {
+		BatchItemFailures any `json:"batchItemFailures"`
+	}
+	if json.Unmarshal(answer, &response) != nil { // what is no object says nothing about items
+		return false
+	}
+	failures, list := response.BatchItemFailures.([]any)
+	return response.BatchItemFailures != nil && !(list && len(failures) == 0)
 }
 
 func sqsEvent(forward routing.Forward) events.SQSEvent {

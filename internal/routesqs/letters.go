@@ -19,7 +19,8 @@ type DeadLetters struct {
 
 var _ routing.DeadLetters = (*DeadLetters)(nil)
 
-// Letter is what a dead letter says of its end, in the attribute that held the envelope. Its names are public.
+// Letter is what a dead letter says of its end, in the attribute that an envelope would be in. Its names are public.
+// A message that comes into an ingress queue with one was given up before and is a new message.
 type Letter struct {
 	Group     string `json:"group"`
 	MessageID string `json:"message_id"`
@@ -90,4 +91,12 @@ func letter(r routing.Receipt) string {
 		}
 		l.Tried, l.Omitted = l.Tried[1:], l.Omitted+1
 	}
+}
+
+// parseLetter reads a letter. An envelope is none.
+func parseLetter(text string) (l Letter, err error) {
+	if err := json.Unmarshal([]byte(text), &l); err != nil || l.MessageID == "" || l.Reason == "" || l.EndedAt <= 0 {
+		return Letter{}, errors.New("not a letter")
+	}
+	return l, nil
 }

@@ -2,9 +2,7 @@ package routesqs
 
 import (
 	"context"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -78,19 +76,12 @@ func (b *batch) request(ctx context.Context, url string, chunk []int) {
 		b.read(out, chunk)
 	case !awscall.Refused(err):
 		b.answer(chunk, routing.Answer{Text: code})
-	case len(chunk) > 1 && aboutContent(code):
+	case len(chunk) > 1 && awscall.AboutContent(code):
 		b.request(ctx, url, chunk[:len(chunk)/2])
 		b.request(ctx, url, chunk[len(chunk)/2:])
 	default:
 		b.answer(chunk, routing.Answer{Kind: routing.NotTaken, Text: code})
 	}
-}
-
-// aboutContent reports whether a refusal may be about what was sent, and not about who sent it, where or how often.
-func aboutContent(code string) bool {
-	return slices.ContainsFunc([]string{"Invalid", "Missing", "TooLong", "Unsupported"}, func(part string) bool {
-		return strings.Contains(code, part)
-	})
 }
 
 // read notes what an answer says of each entry. One that it does not mention may have been taken, and one that

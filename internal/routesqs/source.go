@@ -1,7 +1,10 @@
 package routesqs
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"maps"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -10,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/landfall-dev/landfall/internal/routing"
+	"github.com/landfall-dev/landfall/internal/schema"
 )
 
 // Source is a message as its ingress queue handed it out.
@@ -41,8 +45,23 @@ func (s Source) Incoming(group, handle string, sentAt time.Time, receives int) r
 	return in
 }
 
-// id is the message's for the router.
-func (s Source) id() string { return s.MessageID }
+var rowID = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// id is the message's for the router: that of its row, if it says so, else SQS's. A dead letter that somebody sends
+// back is a new message; its id is made of its end, so that it is one message though it was buried twice.
+func (s Source) id() string {
+	if l, err := parseLetter(s.text(routing.EnvelopeAttribute)); err == nil {
+		sum := sha256.Sum256([]byte(l.Group + "#" + l.MessageID + "#" + strconv.FormatInt(l.EndedAt, 10)))
+		return hex.EncodeToString(sum[:])
+	}
+	if id := s.text(schema.MessageIDAttribute); rowID.MatchString(id) {
+		return id
+	}
+	return s.MessageID
+}
+
+// text is the value of an attribute, "" if it is missing or no text.
+func (s Source) text(name string) string { return aws.ToString(s.Attributes[name].StringValue) }
 
 // bytes is the size that counts towards the limits of SQS: body, and name, type and value of each attribute
 // (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html).

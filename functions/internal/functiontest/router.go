@@ -94,12 +94,15 @@ func NewRouter(t *testing.T, yaml string, queues ...string) *Router {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		r.Stack.Stop(ctx)
-	})
+	t.Cleanup(r.Stop)
 	return r
+}
+
+// Stop lets what is under way finish; then the output is complete.
+func (r *Router) Stop() {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	r.Stack.Stop(ctx)
 }
 
 // Map maps the group's ingress queue to the function until ctx ends.

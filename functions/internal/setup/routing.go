@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/landfall-dev/landfall/internal/config"
+	"github.com/landfall-dev/landfall/internal/invoke"
 	"github.com/landfall-dev/landfall/internal/observe"
 	"github.com/landfall-dev/landfall/internal/routefn"
 	"github.com/landfall-dev/landfall/internal/routesqs"
@@ -41,41 +42,54 @@ func LoadRouting(ctx context.Context, name string) (*Routing, error) {
 	if err != nil {
 		return nil, err
 	}
-	functions := &routefn.Functions{}
-	specs, err := groups(cfg, functions)
-	if err != nil {
-		return nil, err
-	}
-	logger := observe.NewLogger(os.Stdout, name, os.Getenv("AWS_LAMBDA_LOG_LEVEL"))
 	sdk, err := awsconfig.LoadDefaultConfig(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("set up the AWS SDK: %w", err)
 	}
-	tables := dynamodb.NewFromConfig(sdk, func(o *dynamodb.Options) {
-		o.HTTPClient = awshttp.NewBuildableClient().WithTimeout(storeTimeout)
-	})
-	messages := sqs.NewFromConfig(sdk, func(o *sqs.Options) {
-		o.HTTPClient = awshttp.NewBuildableClient().WithTimeout(queueTimeout)
-	})
-	queues := routingdb.NewQueues(messages)
+	return NewRouting(cfg, Clients{
+		DynamoDB: dynamodb.NewFromConfig(sdk, func(o *dynamodb.Options) {
+			o.HTTPClient = awshttp.NewBuildableClient().WithTimeout(storeTimeout)
+		}),
+		SQS: sqs.NewFromConfig(sdk, func(o *sqs.Options) {
+			o.HTTPClient = awshttp.NewBuildableClient().WithTimeout(queueTimeout)
+		}),
+		Lambda: invoke.New(sdk),
+	}, observe.NewLogger(os.Stdout, name, os.Getenv("AWS_LAMBDA_LOG_LEVEL")))
+}
+
+// Clients are those that routing needs.
+type Clients struct {
+	DynamoDB *dynamodb.Client
+	SQS      *sqs.Client
+	Lambda   routesqs.Invoker
+}
+
+// NewRouting wires the router. Names of tables and queues are those of the environment.
+func NewRouting(cfg *config.Config, clients Clients, logger *slog.Logger) (*Routing, error) {
+	functions := &routefn.Functions{Invoke: clients.Lambda}
+	specs, err := groups(cfg, functions)
+	if err != nil {
+		return nil, err
+	}
+	queues := routingdb.NewQueues(clients.SQS)
 	prefix := cmp.Or(os.Getenv(schema.QueuePrefixEnv), schema.QueuePrefix)
 	r := &Routing{Config: cfg, Ingress: map[string]string{}, Logger: logger}
 	for group := range cfg.Groups {
 		r.Ingress[schema.IngressQueue(prefix, group)] = group
 	}
 	r.Router = &routing.Router{
-		Receipts: routingdb.NewReceipts(tables, cmp.Or(os.Getenv(schema.ReceiptsTableEnv), schema.ReceiptsTable)),
+		Receipts: routingdb.NewReceipts(clients.DynamoDB, cmp.Or(os.Getenv(schema.ReceiptsTableEnv), schema.ReceiptsTable)),
 		Groups: &routingdb.Groups{
 			Specs: specs, Queues: queues, Log: logger,
-			Control: routingdb.NewControl(tables, cmp.Or(os.Getenv(schema.ControlTableEnv), schema.ControlTable)),
+			Control: routingdb.NewControl(clients.DynamoDB, cmp.Or(os.Getenv(schema.ControlTableEnv), schema.ControlTable)),
 			Function: func(r routingdb.Route) (routing.Function, error) {
 				return functions.Get(routefn.Spec{Kind: routefn.Kind(r.Kind), Argument: r.Argument})
 			},
 		},
-		Ingress:   &routesqs.Ingress{Client: messages, URL: queues.URL},
-		Forwarder: &routesqs.Forwarder{Client: messages, URL: queues.URL},
+		Ingress:   &routesqs.Ingress{Client: clients.SQS, URL: queues.URL},
+		Forwarder: &routesqs.Forwarder{Client: clients.SQS, URL: queues.URL, Functions: clients.Lambda},
 		DeadLetters: &routesqs.DeadLetters{
-			Client: messages, URL: queues.URL,
+			Client: clients.SQS, URL: queues.URL,
 			Queue: func(group string) string { return schema.DeadLetterQueue(prefix, group) },
 		},
 	}
