@@ -39,10 +39,11 @@ func (h *Header) Do(ctx context.Context, client *egress.Client, req *http.Reques
 	if trouble != "" {
 		return egress.Exchange{}, false, trouble
 	}
+	reads := h.Reader.begun(h.Secret)
 	req.Header.Set(h.Name, value)
 	x = client.Do(ctx, req)
 	if x.Answer != nil && (x.Answer.Status == http.StatusUnauthorized || x.Answer.Status == http.StatusForbidden) {
-		stale = h.changed(ctx, value)
+		stale = h.changed(ctx, value, reads)
 	}
 	return x, stale, ""
 }
@@ -50,27 +51,24 @@ func (h *Header) Do(ctx context.Context, client *egress.Client, req *http.Reques
 // value is what stands in the header.
 func (h *Header) value(ctx context.Context) (string, Trouble) {
 	text, trouble := h.Reader.text(ctx, h.Secret)
-	if trouble != "" {
-		return "", trouble
+	value, ok := h.of(text)
+	if trouble == "" && !ok { // perhaps somebody has mended it
+		text, trouble = h.Reader.again(ctx, h.Secret)
+		value, ok = h.of(text)
 	}
-	if value, ok := h.of(text); ok {
-		return value, ""
+	if trouble == "" && !ok {
+		trouble = Invalid
 	}
-	if text, trouble = h.Reader.again(ctx, h.Secret); trouble != "" { // perhaps somebody has mended it
-		return "", trouble
-	}
-	if value, ok := h.of(text); ok {
-		return value, ""
-	}
-	return "", Invalid
+	return value, trouble
 }
 
-// changed reports whether the secret is not what was refused, as far as anybody knows.
-func (h *Header) changed(ctx context.Context, refused string) bool {
+// changed reports whether the secret is not what was refused, as far as anybody knows. Only a read that began after the
+// request was made can tell that it is the same: those had begun that are given, any other counts, whoever made it.
+func (h *Header) changed(ctx context.Context, refused string, reads int) bool {
 	if value, trouble := h.value(ctx); trouble != "" || value != refused {
-		return true // another request found out first
+		return true
 	}
-	text, trouble := h.Reader.again(ctx, h.Secret)
+	text, trouble := h.Reader.after(ctx, h.Secret, reads)
 	value, ok := h.of(text)
 	return trouble != "" || !ok || value != refused
 }

@@ -17,8 +17,7 @@ import (
 const (
 	// readTimeout bounds one read, repetitions by the SDK included.
 	readTimeout = 3 * time.Second
-	// pause is how long what was read, or why it was not, stands for the secret as it is now: so that many refusals at
-	// once lead to one read.
+	// pause is between reads of a secret that cannot be read, or is of no use.
 	pause = time.Second
 )
 
@@ -54,7 +53,9 @@ type Reader struct {
 type known struct {
 	text    string        // as it was last read; "" if it never was
 	trouble Trouble       // of the last read
-	began   time.Time     // the last read
+	begun   int           // reads
+	ended   int           // reads, which are never two at a time
+	at      time.Time     // when the last read began
 	reading chan struct{} // nil unless a read is under way; closed when it has ended
 }
 
@@ -64,42 +65,72 @@ func NewReader(client Client) *Reader { return &Reader{client: client, known: ma
 // text is a secret as it was last read, whenever that was.
 func (r *Reader) text(ctx context.Context, name string) (string, Trouble) {
 	r.mu.Lock()
-	k := r.known[name]
-	if k != nil && k.text != "" {
-		defer r.mu.Unlock()
-		return k.text, ""
-	}
+	text := r.get(name).text
 	r.mu.Unlock()
+	if text != "" {
+		return text, ""
+	}
 	return r.again(ctx, name)
 }
 
-// again is a secret as it is now. It waits for the answer until ctx ends; the read itself goes on for others.
+// begun is how many reads of a secret have begun by now.
+func (r *Reader) begun(name string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.get(name).begun
+}
+
+// again is a secret of which nothing useful is known: read anew, unless that is under way or was only just done.
 func (r *Reader) again(ctx context.Context, name string) (string, Trouble) {
 	r.mu.Lock()
-	k := r.known[name]
-	if k == nil {
-		k = &known{}
-		r.known[name] = k
+	k := r.get(name)
+	after := k.begun
+	if k.reading != nil || after > 0 && time.Since(k.at) < pause {
+		after--
 	}
-	if k.reading == nil && (k.began.IsZero() || time.Since(k.began) >= pause) {
-		k.began, k.reading = time.Now(), make(chan struct{})
-		go r.read(context.WithoutCancel(ctx), name, k)
-	}
-	reading := k.reading
 	r.mu.Unlock()
-	if reading != nil {
-		select {
-		case <-reading:
-		case <-ctx.Done():
+	return r.after(ctx, name, after)
+}
+
+// after is a secret as a read found it that was not among the first so many: one that others began, or a new one. It
+// waits until ctx ends; the read itself goes on for others.
+func (r *Reader) after(ctx context.Context, name string, reads int) (string, Trouble) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	k := r.get(name)
+	for k.ended <= reads {
+		if k.reading == nil {
+			k.begun, k.at, k.reading = k.begun+1, time.Now(), make(chan struct{})
+			go r.read(context.WithoutCancel(ctx), name, k)
+		}
+		if !r.wait(ctx, k.reading) {
 			return "", Unread
 		}
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if k.trouble != "" {
 		return "", k.trouble
 	}
 	return k.text, ""
+}
+
+// get is what is known of a secret. The lock is held.
+func (r *Reader) get(name string) *known {
+	if r.known[name] == nil {
+		r.known[name] = &known{}
+	}
+	return r.known[name]
+}
+
+// wait reports whether a read ended in time. The lock is held, but not meanwhile.
+func (r *Reader) wait(ctx context.Context, reading <-chan struct{}) bool {
+	r.mu.Unlock()
+	defer r.mu.Lock()
+	select {
+	case <-reading:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 func (r *Reader) read(ctx context.Context, name string, k *known) {
@@ -116,6 +147,7 @@ func (r *Reader) read(ctx context.Context, name string, k *known) {
 	default:
 		k.text, k.trouble = *out.SecretString, ""
 	}
+	k.ended = k.begun
 	close(k.reading)
 	k.reading = nil
 }
