@@ -23,8 +23,8 @@ func (a *app) devCommand() *cobra.Command {
 	var every time.Duration
 	cmd := &cobra.Command{
 		Use:   "dev",
-		Short: "Run Landfall on this machine: a local DynamoDB, the functions, their schedules",
-		Long: `Run Landfall on this machine: a local DynamoDB, the functions, their schedules.
+		Short: "Run Landfall on this machine: a local AWS, the functions, and what triggers them",
+		Long: `Run Landfall on this machine: a local AWS, the functions, and what triggers them.
 
 Standard output gets the environment to export, one line each; standard error gets what the functions log, without
 their metrics. Nothing is kept when it ends. Run it in the source tree, which the functions are built from. Ctrl-C ends it.`,
@@ -67,13 +67,13 @@ func (a *app) dev(ctx context.Context, o desk.Options, every time.Duration) (err
 		defer cancel()
 		err = errors.Join(err, d.Stop(patience))
 	}()
-	if err := d.Schedule(ctx, every); err != nil {
+	if err := d.Begin(ctx, every); err != nil {
 		return err
 	}
 	for _, variable := range d.Environment() {
 		fmt.Fprintln(a.stdout, "export", variable)
 	}
-	fmt.Fprintf(a.stderr, "DynamoDB listens at %s; dispatch and reconcile run every %v. Ctrl-C ends all.\n", d.Endpoint, every)
+	fmt.Fprintf(a.stderr, "AWS listens at %s. New rows leave at once; dispatch and reconcile run every %v. Ctrl-C ends all.\n", d.Endpoint, every)
 	<-ctx.Done()
 	return nil
 }

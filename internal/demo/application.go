@@ -30,7 +30,7 @@ func (d *demo) put(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cfg.Table = d.table
+	cfg.Table = d.desk.OutboxTable()
 	box := landfall.New(client, cfg)
 	inTransactions := 0
 	for i, e := range d.effects {

@@ -58,14 +58,14 @@ type demo struct {
 	Options
 	out   io.Writer
 	begun time.Time
-	// folder, table and orders are of this run alone: others may run beside it, and an endpoint may
+	// folder, names that begin with prefix, and the table orders are of this run alone: others may run beside it, and an endpoint may
 	// outlive it.
-	folder, table, orders string
-	desk                  *desk.Desk
-	store                 *outboxdb.Store
-	remote                *remote
-	effects               []effect
-	byName                map[string]outbox.ID
+	folder, prefix, orders string
+	desk                   *desk.Desk
+	store                  *outboxdb.Store
+	remote                 *remote
+	effects                []effect
+	byName                 map[string]outbox.ID
 
 	mu     sync.Mutex
 	killed []killed
@@ -92,7 +92,8 @@ func Run(ctx context.Context, o Options) (_ *Summary, err error) {
 	if err := d.makeFolder(); err != nil {
 		return nil, err
 	}
-	d.table, d.orders = fmt.Sprintf("landfall-demo-%d", d.begun.UnixMilli()), fmt.Sprintf("demo-orders-%d", d.begun.UnixMilli())
+	d.prefix = fmt.Sprintf("landfall-demo-%d", d.begun.UnixMilli())
+	d.orders = d.prefix + "-orders"
 	if err := d.prepare(ctx); err != nil {
 		return nil, err
 	}
@@ -115,7 +116,7 @@ func Run(ctx context.Context, o Options) (_ *Summary, err error) {
 	if err := d.put(ctx); err != nil {
 		return nil, err
 	}
-	if err := d.desk.Schedule(ctx, sweepEvery); err != nil {
+	if err := d.desk.Begin(ctx, sweepEvery); err != nil {
 		return nil, err
 	}
 	select {
@@ -199,12 +200,12 @@ func (d *demo) start(ctx context.Context, main, partner string) error {
 		return err
 	}
 	d.desk, err = desk.Start(ctx, desk.Options{
-		Source: d.Source, Config: cfg, Folder: d.folder, Endpoint: d.Endpoint, Table: d.table, Output: log, KeepRequests: -1,
+		Source: d.Source, Config: cfg, Folder: d.folder, Endpoint: d.Endpoint, Prefix: d.prefix, Output: log, KeepRequests: -1,
 	})
 	if err != nil {
 		return err
 	}
-	d.store = outboxdb.New(d.desk.DynamoDB("demo"), d.table)
+	d.store = outboxdb.New(d.desk.DynamoDB("demo"), d.desk.OutboxTable())
 	where := "a DynamoDB in this process"
 	if d.Endpoint != "" {
 		where = "a DynamoDB that was there"
@@ -219,10 +220,8 @@ func (d *demo) stop() (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	if d.Endpoint != "" {
-		for _, table := range []string{d.table, d.orders} {
-			_, failed := d.desk.DynamoDB("demo").DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &table})
-			err = errors.Join(err, failed)
-		}
+		_, failed := d.desk.DynamoDB("demo").DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &d.orders})
+		err = errors.Join(failed, d.desk.Remove(ctx))
 	}
 	return errors.Join(err, d.desk.Stop(ctx))
 }

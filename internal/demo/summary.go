@@ -214,12 +214,12 @@ func (d *demo) cost() *Cost {
 	var c Cost
 	for _, request := range d.desk.Ledger.Entries() {
 		ours := request.Caller == application || strings.HasPrefix(request.Caller, desk.FunctionCaller(""))
-		if !ours || !slices.ContainsFunc(request.Costs, func(c ledger.Cost) bool { return c.Table == d.table }) {
+		if !ours || !slices.ContainsFunc(request.Costs, func(c ledger.Cost) bool { return c.Table == d.desk.OutboxTable() }) {
 			continue
 		}
 		c.Calls++
 		for _, cost := range request.Costs {
-			if cost.Table == d.table {
+			if cost.Table == d.desk.OutboxTable() {
 				c.ReadUnits += cost.Read
 				c.WriteUnits += cost.Write
 			}

@@ -9,23 +9,22 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/url"
 	"os"
 	"path/filepath"
-	"time"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/landfall-dev/landfall/internal/config"
 	"github.com/landfall-dev/landfall/internal/devstack"
 	"github.com/landfall-dev/landfall/internal/localaws"
 	"github.com/landfall-dev/landfall/internal/localaws/ledger"
-	"github.com/landfall-dev/landfall/internal/outbox"
-	"github.com/landfall-dev/landfall/internal/outboxdb"
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
@@ -39,8 +38,9 @@ type Options struct {
 	Folder string
 	// Endpoint of an AWS that runs already, on this machine; "" for one in this process.
 	Endpoint string
-	// Table is the outbox table. Defaults to schema.OutboxTable.
-	Table string
+	// Prefix is what the names of tables and queues begin with, but for queues that the configuration names. Defaults
+	// to schema.QueuePrefix.
+	Prefix string
 	// Port of the AWS in this process. Defaults to any that is free.
 	Port int
 	// KeepRequests is how many requests the ledger keeps beside its sums; negative: all of them.
@@ -49,35 +49,32 @@ type Options struct {
 	Output io.Writer
 }
 
-// DefaultEvery is the schedules' rate on a desk; deployed, it is a minute.
-const DefaultEvery = 5 * time.Second
-
 // Desk is a running desk. It must be stopped.
 type Desk struct {
 	// Endpoint is the URL of the AWS.
 	Endpoint string
+	// Prefix is what the names of tables and queues begin with.
+	Prefix string
 	// Stack runs the functions.
 	Stack *devstack.Stack
 	// Ledger counts what requests cost; nil where the AWS is not in this process.
 	Ledger *ledger.Ledger
 
-	table  string
+	config *config.Config
 	server *localaws.Server
+	made   []string // queues
 }
-
-// scheduled are the functions that a schedule starts.
-var scheduled = []string{"dispatch", "reconcile"}
 
 // FunctionCaller is what the ledger calls the function of that name.
 func FunctionCaller(name string) string { return "landfall-" + name }
 
-// Start builds the functions, then starts everything but the schedules; see [Desk.Schedule].
+// Start builds the functions, then starts everything but what triggers them; see [Desk.Begin].
 func Start(ctx context.Context, o Options) (*Desk, error) {
 	file, err := writeConfig(o)
 	if err != nil {
 		return nil, err
 	}
-	d := &Desk{Endpoint: o.Endpoint, table: cmp.Or(o.Table, schema.OutboxTable)}
+	d := &Desk{Endpoint: o.Endpoint, Prefix: cmp.Or(o.Prefix, schema.QueuePrefix), config: o.Config}
 	if d.Endpoint == "" {
 		account := localaws.New(localaws.Options{KeepEntries: cmp.Or(o.KeepRequests, 1000)})
 		if d.server, err = localaws.Listen(fmt.Sprintf("127.0.0.1:%d", o.Port), account); err != nil {
@@ -87,51 +84,34 @@ func Start(ctx context.Context, o Options) (*Desk, error) {
 	} else if err := Loopback(d.Endpoint); err != nil {
 		return nil, err
 	}
-	if err := d.createTable(ctx); err != nil {
-		return nil, errors.Join(err, d.Stop(ctx))
-	}
-	stack := devstack.Config{Output: o.Output}
-	for name, timeout := range timeouts(o.Config) {
-		binary, err := devstack.Build(ctx, o.Source, name)
-		if err != nil {
-			return nil, errors.Join(err, d.Stop(ctx))
-		}
-		stack.Functions = append(stack.Functions, devstack.Function{
-			Name: name, Path: binary, Timeout: timeout,
-			Env: map[string]string{
-				schema.ConfigEnv: file, schema.OutboxTableEnv: d.table,
-				"AWS_ENDPOINT_URL": d.Endpoint, "AWS_SDK_UA_APP_ID": FunctionCaller(name),
-			},
-		})
-	}
-	if d.Stack, err = devstack.Start(stack); err != nil {
+	if err := d.start(ctx, o, file); err != nil {
 		return nil, errors.Join(err, d.Stop(ctx))
 	}
 	return d, nil
 }
 
-// createTable makes the outbox table where there is none.
-func (d *Desk) createTable(ctx context.Context) error {
-	_, err := d.DynamoDB("desk").CreateTable(ctx, outboxdb.Table(d.table))
-	var exists *types.ResourceInUseException
-	if err != nil && !errors.As(err, &exists) {
-		return fmt.Errorf("create table %s: %w", d.table, err)
+func (d *Desk) start(ctx context.Context, o Options, file string) error {
+	if err := d.createTables(ctx); err != nil {
+		return err
 	}
-	return nil
-}
-
-// timeouts are the functions', by name: to claim or to ask, to drain, and to answer.
-func timeouts(cfg *config.Config) map[string]time.Duration {
-	const answer = 10 * time.Second
-	var longest time.Duration
-	for _, d := range cfg.Destinations {
-		longest = max(longest, d.Policy().SendTimeout)
+	if err := d.createQueues(ctx); err != nil {
+		return err
 	}
-	return map[string]time.Duration{
-		"dispatch":  outbox.ClaimFor + longest + outbox.ClaimMargin + answer,
-		"reconcile": outbox.ClaimFor + outbox.LookupTimeout + outbox.ClaimMargin + answer/2,
-		"stream":    outbox.DeliverFor + longest + outbox.ClaimMargin + answer,
+	stack := devstack.Config{Output: o.Output}
+	for name, timeout := range d.config.Timeouts() {
+		binary, err := devstack.Build(ctx, o.Source, name)
+		if err != nil {
+			return err
+		}
+		env := map[string]string{
+			schema.ConfigEnv: file, "AWS_ENDPOINT_URL": d.Endpoint, "AWS_SDK_UA_APP_ID": FunctionCaller(name),
+		}
+		maps.Copy(env, d.names())
+		stack.Functions = append(stack.Functions, devstack.Function{Name: name, Path: binary, Timeout: timeout, Env: env})
 	}
+	var err error
+	d.Stack, err = devstack.Start(stack)
+	return err
 }
 
 func writeConfig(o Options) (string, error) {
@@ -152,17 +132,6 @@ func writeConfig(o Options) (string, error) {
 	return file, nil
 }
 
-// Schedule starts the schedules of dispatch and reconcile; they end when ctx does.
-func (d *Desk) Schedule(ctx context.Context, every time.Duration) error {
-	for _, function := range scheduled {
-		err := d.Stack.Schedule(ctx, devstack.Schedule{Rule: FunctionCaller(function), Function: function, Every: every, MaxAge: time.Second})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // SDK is a configuration for clients of the desk's AWS; caller is what the ledger calls them.
 func (d *Desk) SDK(caller string) aws.Config {
 	return aws.Config{
@@ -176,14 +145,21 @@ func (d *Desk) DynamoDB(caller string) *dynamodb.Client {
 	return dynamodb.NewFromConfig(d.SDK(caller))
 }
 
+// SQS is a client of the desk's SQS.
+func (d *Desk) SQS(caller string) *sqs.Client { return sqs.NewFromConfig(d.SDK(caller)) }
+
 // Environment is what a program needs to work with the desk, as NAME=value.
 func (d *Desk) Environment() []string {
-	return []string{
+	all := []string{
 		"AWS_ENDPOINT_URL=" + d.Endpoint, "AWS_REGION=" + devstack.DefaultRegion,
 		"AWS_DEFAULT_REGION=" + devstack.DefaultRegion, // for the AWS CLI and boto3
 		"AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local",
-		schema.OutboxTableEnv + "=" + d.table,
 	}
+	names := d.names()
+	for _, variable := range slices.Sorted(maps.Keys(names)) {
+		all = append(all, variable+"="+names[variable])
+	}
+	return all
 }
 
 // Stop lets the functions finish until ctx ends, then stops everything.

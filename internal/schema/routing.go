@@ -92,3 +92,13 @@ func DeadLetterQueue(prefix, group string) string { return prefix + "-dead-" + g
 // one that was routed already, or another for it: the right to send there is for the dispatcher and for writers that are
 // trusted as it is.
 const MessageIDAttribute = "landfall-id"
+
+// StreamFailures is the name of the queue that is told of batches of the stream that the fast path could not be given.
+func StreamFailures(prefix string) string { return prefix + "-stream-failures" }
+
+// The fast path's share of the stream: how often a batch is tried again, and how old a record may be, in seconds. What
+// is older is the sweep's.
+const (
+	StreamRetries   = 3
+	StreamRecordAge = 300
+)
