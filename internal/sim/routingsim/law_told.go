@@ -1,0 +1,165 @@
+package routingsim
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/landfall-dev/landfall/internal/routing"
+)
+
+// told is what an invocation has been told: what its steps and its report must follow from.
+type told struct {
+	trouble   bool
+	asking    map[routing.ID]*asking
+	snapshots map[string]routing.Snapshot
+	// receipts are as last told, tokens those of the attempts that it knows of.
+	receipts map[routing.ID]routing.Receipt
+	tokens   map[string]bool
+	// wrote are the attempts that it wrote itself.
+	wrote map[string]bool
+	// picks are the answers of routing functions, by message and attempt.
+	picks map[string][]string
+	// answers are those to forwards, by token.
+	answers map[string][]routing.AnswerKind
+	held    map[string]time.Duration
+	// batch is what it was given.
+	batch []routing.Incoming
+	heard []routing.Handled
+	// forwards and deleted are counted by handle, reroutes by message.
+	forwards map[string]int
+	deleted  map[string]bool
+	reroutes map[routing.ID]int
+}
+
+func newTold() told {
+	return told{
+		asking: map[routing.ID]*asking{}, snapshots: map[string]routing.Snapshot{}, receipts: map[routing.ID]routing.Receipt{},
+		tokens: map[string]bool{}, wrote: map[string]bool{}, picks: map[string][]string{}, answers: map[string][]routing.AnswerKind{},
+		held: map[string]time.Duration{}, forwards: map[string]int{}, deleted: map[string]bool{}, reroutes: map[routing.ID]int{},
+	}
+}
+
+// invoked notes what an invocation is given.
+func (l *law) invoked(i *instance, batch []routing.Incoming) { i.process.told.batch = batch }
+
+// twice reports whether an invocation has several messages of one id: what it knows of them may differ.
+func (t *told) twice(id routing.ID) bool {
+	n := 0
+	for _, in := range t.batch {
+		if in.ID == id.Message {
+			n++
+		}
+	}
+	return n > 1
+}
+
+// knows notes a receipt that an invocation has been told.
+func (i *instance) knows(r routing.Receipt) {
+	t := &i.process.told
+	t.receipts[r.ID] = r
+	t.tokens[r.Token] = true
+	later(i.deadlines, lapse{r.Group, r.Consumer}, r.Deadline)
+}
+
+func (l *law) toldReceipt(i *instance, r routing.Receipt, err error) {
+	if err != nil {
+		i.process.told.trouble = true
+		l.scan("an error of the receipts", err)
+		return
+	}
+	i.knows(r)
+}
+
+func (l *law) toldWrite(i *instance, m routing.Move, r routing.Receipt, err error) {
+	p := i.process
+	var refused *routing.RefusedError
+	switch {
+	case errors.As(err, &refused):
+		i.knows(refused.Receipt)
+	case err != nil:
+		p.told.trouble = true
+	default:
+		i.knows(r)
+		switch m.Kind {
+		case routing.Assign, routing.Reassign:
+			p.told.wrote[m.Token] = true
+		}
+		if m.Kind == routing.Reassign {
+			p.told.reroutes[m.ID]++
+		}
+	}
+	l.scan("an error of the receipts", err)
+}
+
+// answered notes what an invocation hears about a forward.
+func (l *law) answered(p *process, f routing.Forward, a routing.Answer) {
+	l.Events++
+	l.Note(p.Number, "hears of the forward of %s to %s: %d %s", f.ID, f.Consumer.ID, a.Kind, a.Text)
+	p.told.answers[f.Envelope.Token] = append(p.told.answers[f.Envelope.Token], a.Kind)
+}
+
+// unanswered takes back the last answer, which was left out.
+func (l *law) unanswered(p *process, f routing.Forward) {
+	all := p.told.answers[f.Envelope.Token]
+	p.told.answers[f.Envelope.Token] = append(all[:len(all)-1], routing.NoAnswer)
+}
+
+// heard is what an observer is told.
+func (l *law) heard(p *process, h routing.Handled) {
+	p.told.heard = append(p.told.heard, h)
+	l.scan("an observer's error", h.Err)
+}
+
+// routed holds a report to what the invocation has been told.
+func (l *law) routed(i *instance, batch []routing.Incoming, handled []routing.Handled) {
+	p := i.process
+	t := &p.told
+	l.Must(len(handled) == len(batch) && len(t.heard) == len(batch), "report", "process %d was given %d messages, reports %d and tells its observer of %d",
+		p.Number, len(batch), len(handled), len(t.heard))
+	reroutes := map[routing.ID]int{}
+	for n, h := range handled {
+		in := batch[n]
+		id := routing.ID{Group: in.Group, Message: in.ID}
+		m := in.Source.(*message)
+		says := func(ok bool, what string, said any) {
+			l.Must(ok, "report", "process %d about %s, message %d: %s %v", p.Number, id, m.number, what, said)
+		}
+		says(h.ID == id, "it speaks of", h.ID)
+		says(h.Kept != t.deleted[in.Handle], "kept", h.Kept)
+		says(h.Forwards == t.forwards[in.Handle], "forwards", h.Forwards)
+		says(h.Kept || l.record(id).ended(), "not kept, and not ended", h.Receipt.State)
+		says(h.Err != nil || t.trouble || !h.GivenBack || true, "no trouble", h.Err)
+		reroutes[id] += len(h.Reroutes)
+		if !t.trouble && h.Err == nil && !h.GivenBack {
+			m.routed = max(m.routed, in.Receives)
+		}
+		l.Note(p.Number, "is done with %s: kept %t, held %v, %v", in.ID, h.Kept, h.Held, h.Err)
+	}
+	for id, n := range reroutes {
+		l.Must(n == t.reroutes[id], "report", "process %d reports %d reroutes of %s, not %d", p.Number, n, id, t.reroutes[id])
+	}
+}
+
+// scan looks for what must not be seen in what may be logged.
+func (l *law) scan(what string, err error) {
+	if err == nil {
+		return
+	}
+	text := err.Error()
+	leaks := strings.Contains(text, secret) || strings.Contains(text, handleMark)
+	for _, r := range l.records {
+		leaks = leaks || slices.ContainsFunc(r.attempts, func(a *attempt) bool { return strings.Contains(text, a.token) })
+	}
+	l.Must(!leaks, "I12", "%s reveals it: %s", what, text)
+}
+
+// scanPrinted looks for it in what is printed.
+func (l *law) scanPrinted(what string, values ...any) {
+	for _, v := range values {
+		text := fmt.Sprintf("%v %+v", v, v)
+		l.Must(!strings.Contains(text, secret), "I12", "%s reveals it: %s", what, text)
+	}
+}
