@@ -281,3 +281,15 @@ func TestNoAcceptanceIsLostWithItsAnswer(t *testing.T) {
 		})
 	}
 }
+
+// isEnvelopeError reports whether a text is refused as an envelope, not as one that nobody knows.
+func isEnvelopeError(w *workplace, text string) bool {
+	w.Helper()
+	err := w.Accept(w.Context(), types.Message{MessageAttributes: map[string]types.MessageAttributeValue{
+		"landfall": {DataType: aws.String("String"), StringValue: &text},
+	}})
+	if errors.Is(err, landfall.ErrEnvelope) == errors.Is(err, landfall.ErrNoReceipt) {
+		w.Fatalf("%s: %v", text, err)
+	}
+	return errors.Is(err, landfall.ErrEnvelope)
+}

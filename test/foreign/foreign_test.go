@@ -1,7 +1,8 @@
 //go:build foreign
 
-// Package foreign checks that rows of programs that know nothing of this module land: rows put by Python
-// and by the AWS command line, as docs/row-format.md says. It needs python3 with boto3, and aws, so it is
+// Package foreign checks that programs that know nothing of this module can work with it: rows put by Python
+// and by the AWS command line, as docs/row-format.md says, land; the consumer of docs/routing.md works what is
+// routed to it. It needs python3 with boto3, and aws, so it is
 // run only when asked: go test -tags foreign ./test/foreign
 package foreign
 
@@ -72,12 +73,17 @@ func (d *desk) Send(_ context.Context, row outbox.Row) outbox.Outcome {
 	return outbox.Completed("")
 }
 
+// environment is that of a program that knows of AWS what its environment says.
+func environment(endpoint string) []string {
+	return append(os.Environ(), "AWS_ENDPOINT_URL="+endpoint, "AWS_REGION="+localaws.Region, "AWS_DEFAULT_REGION="+localaws.Region,
+		"AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local", "AWS_EC2_METADATA_DISABLED=true")
+}
+
 // run runs a program against the desk and returns what it printed.
 func (d *desk) run(name string, args ...string) []byte {
 	d.Helper()
 	cmd := exec.CommandContext(d.Context(), name, args...)
-	cmd.Env = append(os.Environ(), "AWS_ENDPOINT_URL="+d.url, "AWS_REGION="+localaws.Region, "AWS_DEFAULT_REGION="+localaws.Region,
-		"AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local", "AWS_EC2_METADATA_DISABLED=true", "LANDFALL_OUTBOX_TABLE="+table)
+	cmd.Env = append(environment(d.url), "LANDFALL_OUTBOX_TABLE="+table)
 	out, err := cmd.Output()
 	if err != nil {
 		var failed *exec.ExitError
