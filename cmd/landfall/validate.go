@@ -14,26 +14,37 @@ import (
 )
 
 func (a *app) validateCommand() *cobra.Command {
-	return &cobra.Command{
+	var rate float64
+	cmd := &cobra.Command{
 		Use:   "validate [FILE]",
 		Short: "Check a configuration and show what it resolves to",
 		Long: `Check a configuration and show what it resolves to.
 
 FILE is a landfall.yaml or a resolved .json; without it, the file of --config. With --output json the answer is the
-resolved configuration, which is what the functions read. Exit code 1: it is not valid; 2: it cannot be read.`,
+resolved configuration, which is what the functions read. Exit code 1: it is not valid; 2: it cannot be read.
+
+With --rate N the file is also held to N messages a second in each group. A message that waits for its consumer to
+accept is in flight in the group's ingress queue, of which SQS allows 120,000: N times accept_timeout must be no more.
+That is what a group has when consumers accept late but at the first attempt; those that reroute have more. A group
+that accepts on_delivery waits for nobody.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: a.do(func(_ context.Context, args []string) error {
+			if !(rate >= 0 && rate <= maxRate) {
+				return badInput(fmt.Errorf("--rate %v: want messages a second, 0 to %d", rate, maxRate))
+			}
 			path := a.config
 			if len(args) == 1 {
 				path = args[0]
 			}
-			return a.validate(path)
+			return a.validate(path, rate)
 		}),
 	}
+	cmd.Flags().Float64Var(&rate, "rate", 0, "messages a second in each group, to be checked against what SQS allows in flight")
+	return cmd
 }
 
-func (a *app) validate(path string) error {
-	cfg, err := a.loadConfig(path)
+func (a *app) validate(path string, rate float64) error {
+	cfg, err := config.LoadFile(path, routesCompile, fitsInFlight(rate))
 	if err != nil {
 		var wrong *config.Error
 		if errors.As(err, &wrong) {
@@ -56,7 +67,18 @@ func (a *app) validate(path string) error {
 	}
 	fmt.Fprintf(a.stdout, "%s is valid. At most %d sends at once, lanes swept by %d in parallel.\n\n",
 		printable(path), cfg.Concurrency, cfg.Parallelism)
-	return a.printTable(summary(cfg))
+	if len(cfg.Destinations) > 0 {
+		if err := a.printTable(summary(cfg)); err != nil {
+			return err
+		}
+	}
+	if len(cfg.Groups) == 0 {
+		return nil
+	}
+	if len(cfg.Destinations) > 0 {
+		fmt.Fprintln(a.stdout)
+	}
+	return a.printTable(groupSummary(cfg, rate))
 }
 
 // summary is what a person would look at twice: where it goes, whether it may be repeated, and for how long a row
@@ -69,6 +91,9 @@ func summary(cfg *config.Config) [][]string {
 		lookup := "-"
 		if d.Lookup != nil {
 			lookup = "http"
+			if d.Lookup.Lambda != "" {
+				lookup = "lambda"
+			}
 		}
 		rows = append(rows, []string{
 			name, d.Kind(), target(d), d.Deduplicates.String(), strconv.Itoa(d.Attempts),
@@ -78,10 +103,15 @@ func summary(cfg *config.Config) [][]string {
 	return rows
 }
 
-// target is a destination's URL without its query, where services are given tokens.
+// target is where a destination's rows go; a URL is without its query, where services are given tokens.
 func target(d config.Destination) string {
-	if d.Retired {
+	switch {
+	case d.Retired:
 		return "(retired)"
+	case d.SQS != nil:
+		return d.Queue
+	case d.Group != "":
+		return d.Group
 	}
 	u, err := url.Parse(d.URL)
 	if err != nil {

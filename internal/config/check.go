@@ -39,8 +39,12 @@ func (c *checker) failf(path, format string, args ...any) {
 	c.problems = append(c.problems, Problem{Path: path, Message: fmt.Sprintf(format, args...)})
 }
 
+// Check looks for what this package cannot see, in a configuration in which some values may be wrong. Of a problem it
+// says Path and Message.
+type Check func(*Config) []Problem
+
 // check reports everything that is wrong with the values of a configuration.
-func (cfg *Config) check() []Problem {
+func (cfg *Config) check(more ...Check) []Problem {
 	var c checker
 	c.count("concurrency", int64(cfg.Concurrency), maxConcurrency)
 	c.count("parallelism", int64(cfg.Parallelism), maxParallelism)
@@ -51,26 +55,25 @@ func (cfg *Config) check() []Problem {
 		c.failf("destinations", "at least one destination is needed, or a group")
 	}
 	for _, name := range cfg.Names() {
-		c.destination("destinations."+plain(name), name, cfg.Destinations[name])
+		c.destination("destinations."+plain(name), name, cfg.Destinations[name], cfg)
 	}
 	for _, name := range cfg.GroupNames() {
 		c.group("groups."+plain(name), name, cfg.Groups[name], cfg)
 	}
+	for _, check := range more {
+		c.problems = append(c.problems, check(cfg)...)
+	}
 	return c.problems
 }
 
-func (c *checker) destination(path, name string, d Destination) {
+func (c *checker) destination(path, name string, d Destination, cfg *Config) {
 	c.name(path, name, "a destination")
 	c.settings(path, d.Settings)
 	c.window(path+".deduplicates", d.Deduplicates)
 	if d.Lookup != nil {
 		c.lookup(path+".lookup", *d.Lookup)
 	}
-	if d.HTTP == nil || d.URL == "" {
-		c.failf(path, "has no target: give it http: and a URL")
-		return
-	}
-	c.http(path, d.HTTP)
+	c.target(path, d, cfg)
 }
 
 func (c *checker) settings(path string, s Settings) {
@@ -156,12 +159,15 @@ func (cfg *Config) Warnings() []string {
 				"destinations.%s: deduplicates %v has the effect of never: a repetition is safe only while send_timeout + %v + late_arrival + %v = %v fit into it",
 				name, d.Deduplicates, Duration(outbox.ClaimMargin), Duration(outbox.SkewMargin), least))
 		}
-		if d.HTTP != nil && !d.AllowPrivate && d.Lookup != nil && leadsInside(placeholder.ReplaceAllString(d.Lookup.URL, "1")) {
+		if !d.AllowPrivate && d.Lookup != nil && leadsInside(placeholder.ReplaceAllString(d.Lookup.URL, "1")) {
 			warnings = append(warnings, fmt.Sprintf(
 				"destinations.%s: the lookup's URL leads to a private address, so every lookup will be refused: set allow_private: true", name))
 		}
 		if d.HTTP != nil && !d.AllowPrivate && d.Secret != nil && strings.HasPrefix(origin(d.URL), "http:") {
 			warnings = append(warnings, fmt.Sprintf("destinations.%s: the secret will travel unencrypted: write https", name))
+		}
+		if w := d.fifoWarning(name); w != "" {
+			warnings = append(warnings, w)
 		}
 		if d.HTTP != nil && !d.AllowPrivate && leadsInside(d.URL) {
 			warnings = append(warnings, fmt.Sprintf(

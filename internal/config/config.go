@@ -39,16 +39,21 @@ type Config struct {
 type Destination struct {
 	Settings
 
+	// AllowPrivate lets the URL, and the lookup's, lead to loopback and private addresses. Defaults to false.
+	AllowPrivate bool `json:"allow_private"`
 	// Deduplicates is for how long the remote recognises a repeated idempotency key. It has no default: nobody but
-	// the destination's owner knows.
+	// the destination's owner knows. For kind group it is always [GroupWindow].
 	Deduplicates Window `json:"deduplicates"`
 	// Lookup asks what became of rows whose outcome is not known; nil: a person decides.
 	Lookup *Lookup `json:"lookup,omitempty"`
 	// Retired destinations are never claimed any more. Defaults to false.
 	Retired bool `json:"retired"`
 
-	// HTTP is set for a destination of kind http, the only kind of this version.
+	// Group is the routing group that rows are handed to, for a destination of kind group; else "".
+	Group string `json:"group,omitempty"`
+	// HTTP is set for a destination of kind http, and SQS for one of kind sqs.
 	*HTTP
+	*SQS
 }
 
 // Settings are the keys that `defaults` and each destination have in common.
@@ -60,7 +65,8 @@ type Settings struct {
 	Concurrency int `json:"concurrency"`
 	// HeadStart is how long the sweep leaves a new row to the fast path, 0 to 1m. Defaults to 5s.
 	HeadStart Duration `json:"head_start"`
-	// LateArrival: a request without effect so long after its claim's end never has one. 1ms to 30d, defaults to 10m.
+	// LateArrival: a request without effect so long after its claim's end never has one. 1ms to 30d, defaults to 10m,
+	// for kind sqs to 1m; for kind group always [IngressRetention].
 	LateArrival Duration `json:"late_arrival"`
 	// Retention is how long a terminal row is kept, 1s to 3650d. Defaults to 7d.
 	Retention Duration `json:"retention"`
@@ -84,8 +90,6 @@ type Backoff struct {
 type HTTP struct {
 	// URL is absolute, http or https, fixed.
 	URL string `json:"http"`
-	// AllowPrivate lets the URL, and the lookup's, lead to loopback and private addresses. Defaults to false.
-	AllowPrivate bool `json:"allow_private"`
 	// Headers go with every request. Names are in canonical form.
 	Headers map[string]string `json:"headers,omitempty"`
 	// KeyHeader carries the idempotency key. Defaults to Idempotency-Key.
@@ -164,9 +168,6 @@ func (d Destination) Policy() outbox.Policy {
 		Shards:       d.Shards,
 	}
 }
-
-// Kind is the name of the destination's kind, "http".
-func (d Destination) Kind() string { return "http" }
 
 // Names of the destinations, sorted.
 func (c *Config) Names() []string { return slices.Sorted(maps.Keys(c.Destinations)) }

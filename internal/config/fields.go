@@ -21,13 +21,13 @@ var known = func() map[string]bool {
 	words := map[string]bool{}
 	for _, word := range []string{
 		"concurrency", "defaults", "destinations", "groups", "log_successes", "parallelism",
-		"deduplicates", "lookup", "retired", "factor", "first", "max", "header", "pointer",
+		"allow_private", "deduplicates", "group", "lookup", "retired", "factor", "first", "max", "header", "pointer",
 		"equals", "rules", "status", "then",
 	} {
 		words[word] = true
 	}
 	for _, fields := range []map[string]field{
-		new(Settings).fields(), new(HTTP).fields(), new(Group).fields(), new(Consumer).fields(),
+		new(Settings).fields(), new(HTTP).fields(), new(SQS).fields(), new(Group).fields(), new(Consumer).fields(),
 	} {
 		for word := range fields {
 			words[word] = true
@@ -38,11 +38,19 @@ var known = func() map[string]bool {
 
 // mapping reads a mapping with the keys of fields and no others.
 func (d *document) mapping(path string, n ast.Node, fields map[string]field) {
+	d.mappingBut(path, n, fields, nil)
+}
+
+// mappingBut is mapping where some keys are known, but do not belong there, for these reasons.
+func (d *document) mappingBut(path string, n ast.Node, fields map[string]field, foreign map[string]string) {
 	d.entries(path, n, func(key ast.MapKeyNode, name, path string, n ast.Node) {
 		read, ok := fields[name]
 		switch {
 		case ok:
 			read(d, path, n)
+		case foreign[name] != "":
+			d.failf(key, path, "%s", foreign[name])
+			d.mask(n)
 		case later[name]:
 			d.failf(key, path, "is not in this version")
 			d.mask(n)

@@ -18,11 +18,12 @@ import (
 // IngressRetention is for how long a group's ingress queue keeps a message.
 const IngressRetention = 4 * day
 
+// MaxInFlight is how many messages of a standard queue can have been received and not deleted
+// (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html).
+const MaxInFlight = 120_000
+
 // Bounds of groups.
 const (
-	// maxInFlight is how many messages of one queue SQS lets be in flight
-	// (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html).
-	maxInFlight  = 120_000
 	maxWeight    = 1000
 	maxTags      = 100
 	maxTagLength = 256
@@ -117,7 +118,7 @@ func (c *Consumer) fields() map[string]field {
 		"max_in_flight": func(d *document, path string, n ast.Node) {
 			integer(&c.MaxInFlight)(d, path, n)
 			if bare(n) == "0" {
-				d.failf(n, path, "0 would take nothing: write 1 to %d, or leave it out for no limit", maxInFlight)
+				d.failf(n, path, "0 would take nothing: write 1 to %d, or leave it out for no limit", MaxInFlight)
 			}
 		},
 		"sqs":    text(&c.SQS),
@@ -166,7 +167,7 @@ func (c *checker) consumer(path string, m Consumer, cfg *Config) {
 		c.function(path+".lambda", m.Lambda)
 	}
 	if m.MaxInFlight != 0 {
-		c.count(path+".max_in_flight", m.MaxInFlight, maxInFlight)
+		c.count(path+".max_in_flight", m.MaxInFlight, MaxInFlight)
 	}
 	c.count(path+".weight", int64(m.Weight), maxWeight)
 	if len(m.Tags) > maxTags {

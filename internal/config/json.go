@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 )
 
 // Load reads a resolved configuration, landfall.json. It is what a function does when it starts, so it does little:
@@ -28,6 +29,19 @@ func LoadYAML(path string) (*Config, error) {
 	return ParseYAML(path, src)
 }
 
+// LoadFile reads a file of either kind: a resolved one if its name ends in .json, else a landfall.yaml. What the checks
+// find is reported with everything else.
+func LoadFile(path string, checks ...Check) (*Config, error) {
+	src, err := read(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case strings.HasSuffix(path, ".json"):
+		return parseJSON(path, src, checks)
+	}
+	return parseYAML(path, src, checks)
+}
+
 // read stops one byte past the bound, where parsing refuses the file.
 func read(path string) ([]byte, error) {
 	f, err := os.Open(path)
@@ -43,7 +57,9 @@ func read(path string) ([]byte, error) {
 }
 
 // ParseJSON reads what [Config.Resolved] wrote. name is what errors call the file.
-func ParseJSON(name string, src []byte) (*Config, error) {
+func ParseJSON(name string, src []byte) (*Config, error) { return parseJSON(name, src, nil) }
+
+func parseJSON(name string, src []byte, checks []Check) (*Config, error) {
 	refuse := func(message string) (*Config, error) {
 		return nil, newError(name, []Problem{{Message: message}})
 	}
@@ -59,7 +75,7 @@ func ParseJSON(name string, src []byte) (*Config, error) {
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return refuse("has something after the configuration")
 	}
-	if problems := cfg.check(); len(problems) > 0 {
+	if problems := cfg.check(checks...); len(problems) > 0 {
 		return nil, newError(name, problems)
 	}
 	return cfg, nil

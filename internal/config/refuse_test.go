@@ -111,8 +111,7 @@ var badValues = []struct {
 	{`{remote_ref: {pointer: /a~2}, http: https://x, deduplicates: never}`, `"/a~2" is no JSON pointer`},
 	{`{remote_ref: {header: "a b"}, http: https://x, deduplicates: never}`, `"a b" is no name of a header`},
 
-	{`{sqs: queue, deduplicates: never}`, `2:9: destinations.pay.sqs: is not in this version`},
-	{`{group: couriers}`, `destinations.pay.group: is not in this version`},
+	{`{sns: topic, deduplicates: never}`, `2:9: destinations.pay.sns: is not in this version`},
 	{`{auth: {basic: a}, http: https://x, deduplicates: never}`, `auth: is not in this version`},
 
 	{`{lookup: {rules: [{status: 404, then: not_found}]}, http: https://x, deduplicates: never}`, `lookup.http: is missing`},
@@ -183,7 +182,7 @@ func TestOneMistakeIsNotReportedTwice(t *testing.T) {
 	for _, src := range []string{
 		"destinations:\n  pay: {http: https://x, deduplicates: 24}\n",
 		"destinations:\n  pay: {http: 1, deduplicates: never}\n",
-		"destinations:\n  pay: {sqs: queue, deduplicates: never}\n",
+		"destinations:\n  pay: {sns: topic, deduplicates: never}\n",
 		"destinations:\n  pay: {http: https://x, deduplicates: never, row_headers: [\"\"]}\n",
 		"destinations:\n  pay: {http: https://x, deduplicates: never, remote_ref: [a]}\n",
 		"destinations: []\n",

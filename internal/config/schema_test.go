@@ -180,6 +180,9 @@ func get(t *testing.T, document []byte, path []string) any {
 	return at
 }
 
+// ofOtherKinds are keys of destinations that the one of least cannot have: it is of kind http.
+var ofOtherKinds = []string{"base64", "group", "sqs"}
+
 // keys compares the keys of a place with those that the error for a key that nobody knows allows.
 func keys(t *testing.T, path []string, s *jsonschema.Schema) {
 	for s.Ref != nil {
@@ -190,7 +193,9 @@ func keys(t *testing.T, path []string, s *jsonschema.Schema) {
 	}
 	var public []string
 	for name := range s.Properties {
-		public = append(public, name)
+		if len(path) != 2 || path[0] != "destinations" || !slices.Contains(ofOtherKinds, name) {
+			public = append(public, name)
+		}
 	}
 	slices.Sort(public)
 	at := append(slices.Clone(path), "qqq")

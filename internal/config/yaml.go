@@ -11,24 +11,24 @@ import (
 
 // later are keys that the format reserves for versions to come.
 var later = map[string]bool{
-	"stages": true,                                                                  // top level
-	"sqs":    true, "sns": true, "eventbridge": true, "lambda": true, "group": true, // kinds
-	"auth": true, "signing": true, "cloudevents": true, "base64": true,
+	"stages": true, // top level
+	// kinds of destinations
+	"sns": true, "eventbridge": true, "lambda": true,
+	"auth": true, "signing": true, "cloudevents": true,
 }
-
-// kinds of destinations, those of later versions included.
-var kinds = []string{"http", "sqs", "sns", "eventbridge", "lambda", "group"}
 
 // ParseYAML reads a landfall.yaml and fills in the defaults. name is what errors call the file; an error is an
 // [*Error] and names everything that is wrong.
-func ParseYAML(name string, src []byte) (*Config, error) {
+func ParseYAML(name string, src []byte) (*Config, error) { return parseYAML(name, src, nil) }
+
+func parseYAML(name string, src []byte, checks []Check) (*Config, error) {
 	d := newDocument(src)
 	root := d.parse(src)
 	if root == nil {
 		return nil, d.err(name)
 	}
 	cfg := d.config(root)
-	d.locate(cfg.check())
+	d.locate(cfg.check(checks...))
 	if len(d.problems) > 0 {
 		return nil, d.err(name)
 	}
@@ -63,11 +63,13 @@ func (d *document) config(root ast.Node) *Config {
 }
 
 func (d *document) destination(path string, n ast.Node, settings Settings) Destination {
-	h := HTTP{KeyHeader: DefaultKeyHeader, Method: DefaultMethod}
-	dest := Destination{Settings: settings, Deduplicates: unset, HTTP: &h}
+	kind, later := kindOf(n)
+	dest := Destination{Settings: settings, Deduplicates: unset}
+	own := dest.become(kind, d.keys["defaults.late_arrival"] != nil)
 	fields := dest.Settings.fields()
-	maps.Copy(fields, h.fields())
+	maps.Copy(fields, own)
 	maps.Copy(fields, map[string]field{
+		"allow_private": boolean(&dest.AllowPrivate),
 		"deduplicates": func(d *document, path string, n ast.Node) {
 			dest.Deduplicates = 0 // whatever it is, it is not missing
 			scalar("never, always, or how long, such as 24h", parseWindow, &dest.Deduplicates)(d, path, n)
@@ -75,13 +77,13 @@ func (d *document) destination(path string, n ast.Node, settings Settings) Desti
 		"lookup":  readLookup(&dest.Lookup),
 		"retired": boolean(&dest.Retired),
 	})
-	d.mapping(path, n, fields)
-	for _, kind := range kinds {
-		if d.keys[path+"."+kind] != nil && h.URL == "" {
-			h.URL = "https://unread.invalid" // there is a target, and what is wrong with it is reported already
-		}
+	d.mappingBut(path, n, fields, foreign(kind))
+	if later || d.keys[path+"."+kind] != nil {
+		dest.unreadTarget(kind)
 	}
-	dest.Lookup.inherit(&h)
+	if dest.HTTP != nil {
+		dest.Lookup.inherit(dest.HTTP)
+	}
 	return dest
 }
 
@@ -106,15 +108,14 @@ func (s *Settings) fields() map[string]field {
 
 func (h *HTTP) fields() map[string]field {
 	return map[string]field{
-		"allow_private": boolean(&h.AllowPrivate),
-		"headers":       headers(&h.Headers),
-		"http":          text(&h.URL),
-		"key_header":    text(&h.KeyHeader),
-		"method":        text(&h.Method),
-		"remote_ref":    h.readRemoteRef,
-		"row_headers":   h.readRowHeaders,
-		"secret":        readSecret(&h.Secret),
-		"statuses":      h.readStatuses,
+		"headers":     headers(&h.Headers),
+		"http":        text(&h.URL),
+		"key_header":  text(&h.KeyHeader),
+		"method":      text(&h.Method),
+		"remote_ref":  h.readRemoteRef,
+		"row_headers": h.readRowHeaders,
+		"secret":      readSecret(&h.Secret),
+		"statuses":    h.readStatuses,
 	}
 }
 

@@ -2,10 +2,12 @@ package setup
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/landfall-dev/landfall/internal/config"
 	"github.com/landfall-dev/landfall/internal/lookup"
 	"github.com/landfall-dev/landfall/internal/outbox"
+	"github.com/landfall-dev/landfall/internal/schema"
 	"github.com/landfall-dev/landfall/internal/sender"
 )
 
@@ -13,7 +15,7 @@ import (
 func destinations(cfg *config.Config, r remotes) (all []outbox.Destination, err error) {
 	for _, name := range cfg.Names() {
 		d := cfg.Destinations[name]
-		s, err := sender.NewHTTP(httpOptions(d, r))
+		s, err := senderOf(d, r)
 		if err != nil {
 			return nil, fmt.Errorf("destination %s: %w", name, err)
 		}
@@ -24,6 +26,20 @@ func destinations(cfg *config.Config, r remotes) (all []outbox.Destination, err 
 		all = append(all, outbox.Destination{Name: name, Policy: d.Policy(), Sender: s, Lookup: l})
 	}
 	return all, nil
+}
+
+func senderOf(d config.Destination, r remotes) (outbox.Sender, error) {
+	switch {
+	case d.SQS != nil:
+		to := r.sqs()
+		return sender.NewSQS(sender.SQSOptions{Base64: d.Base64, Client: to.client, Queue: d.Queue, URL: to.url})
+	case d.Group != "":
+		to := r.sqs()
+		return sender.NewGroup(sender.GroupOptions{
+			Client: to.client, Group: d.Group, QueuePrefix: os.Getenv(schema.QueuePrefixEnv), URL: to.url,
+		})
+	}
+	return sender.NewHTTP(httpOptions(d, r))
 }
 
 // lookupOf is nil where nobody can be asked. An answer to a lookup names the effect where an answer to a send does.
@@ -37,7 +53,7 @@ func lookupOf(d config.Destination, r remotes) (outbox.Lookup, error) {
 	o := lookup.HTTPOptions{
 		AllowPrivate: d.AllowPrivate, Headers: d.Lookup.Headers, Method: d.Lookup.Method, Secret: r.header(d.Lookup.Secret), URL: d.Lookup.URL,
 	}
-	if d.RemoteRef != nil {
+	if d.HTTP != nil && d.RemoteRef != nil {
 		o.RefHeader, o.RefPointer = d.RemoteRef.Header, d.RemoteRef.Pointer
 	}
 	for _, r := range d.Lookup.Rules {
