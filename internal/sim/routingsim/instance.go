@@ -53,7 +53,7 @@ func (w *world) start(kind string, timeout, skew time.Duration) (*process, *stag
 // poll is who asks a queue for messages and invokes the router about them, until the world ends.
 func (q *queue) poll(slot int) {
 	sleep := func(d time.Duration) { _ = stage.SleepUntil(context.Background(), q.Instant(time.Now().Add(d), slot)) }
-	for {
+	for sleep(0); ; {
 		q.Mu.Lock()
 		batch := q.receive()
 		next, open := q.next()

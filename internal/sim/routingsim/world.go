@@ -47,11 +47,12 @@ type happening struct {
 
 // play lets the troubled time pass, then the calm one, and looks at what is left.
 func (w *world) play() {
-	slot := stage.WorldSlots
+	pollers := 0
 	for _, q := range w.queues {
 		for range q.pollers {
+			slot := stage.WorldSlots + pollers
 			w.Running.Go(func() { q.poll(slot) })
-			slot++
+			pollers++
 		}
 	}
 	happenings := slices.Concat(w.arrivals(), w.upheavals())
