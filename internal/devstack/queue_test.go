@@ -35,7 +35,7 @@ func TestBatchesDoNotWaitLongerThanTheirWindow(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		mapping QueueMapping
-		calls   []string // of messages at 0s: a, at 3s: b c, at 14s: d
+		calls   []string // of messages at 0s: a, at 3.3s: b c, at 14.3s: d
 	}{
 		"no window":         {QueueMapping{}, []string{"0s a", "14s d", "3s b c"}},
 		"of one":            {QueueMapping{BatchSize: 1}, []string{"0s a", "14s d", "3s b", "3s c"}},
@@ -49,7 +49,7 @@ func TestBatchesDoNotWaitLongerThanTheirWindow(t *testing.T) {
 				p := newPlant(t, nil, nil)
 				p.start(c.mapping, handled)
 				p.send("a")
-				time.Sleep(3 * time.Second) // virtual
+				time.Sleep(3300 * time.Millisecond) // virtual: not a whole second
 				p.sendBatch("b", "c")
 				time.Sleep(11 * time.Second) // virtual
 				p.send("d")
