@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
+	"github.com/landfall-dev/landfall/internal/localaws/wire"
 )
 
 // Limits of batches.
@@ -50,7 +51,7 @@ func (db *DB) batchGetItem(in *batchGetInput) (operation, error) {
 // reads are the keys, by table, in order.
 func (in *batchGetInput) reads() ([]batchRead, error) {
 	if len(in.RequestItems) == 0 {
-		return nil, validation("The requestItems parameter is required for BatchGetItem")
+		return nil, wire.Validation("The requestItems parameter is required for BatchGetItem")
 	}
 	var c constraints
 	c.asked(in.ReturnConsumedCapacity)
@@ -58,11 +59,11 @@ func (in *batchGetInput) reads() ([]batchRead, error) {
 	for _, name := range slices.Sorted(maps.Keys(in.RequestItems)) {
 		t := in.RequestItems[name]
 		if t == nil || len(t.Keys) == 0 {
-			c.add("'[]'", "requestItems."+name+".member.keys", "Member must have length greater than or equal to 1")
+			c.Add("'[]'", "requestItems."+name+".member.keys", "Member must have length greater than or equal to 1")
 			continue
 		}
 		if len(t.Keys) > maxBatchGets {
-			return nil, validation("1 validation error detected: Value at 'RequestItems.%s.member.Keys' failed to satisfy constraint: Member must have length less than or equal to %d", name, maxBatchGets)
+			return nil, wire.Validation("1 validation error detected: Value at 'RequestItems.%s.member.Keys' failed to satisfy constraint: Member must have length less than or equal to %d", name, maxBatchGets)
 		}
 		get := getInput{TableName: &name, Key: t.Keys[0], ProjectionExpression: t.ProjectionExpression, params: t.params, ConsistentRead: t.ConsistentRead}
 		l, err := get.lookup()
@@ -74,7 +75,7 @@ func (in *batchGetInput) reads() ([]batchRead, error) {
 			reads = append(reads, batchRead{l, t})
 		}
 	}
-	return reads, cmp.Or(c.err(), forbid(len(reads) > maxBatchGets, "Too many items requested for the BatchGetItem call"))
+	return reads, cmp.Or(c.Err(), wire.Forbid(len(reads) > maxBatchGets, "Too many items requested for the BatchGetItem call"))
 }
 
 func (db *DB) batchGet(j *job, in *batchGetInput, reads []batchRead) (any, error) {
@@ -144,19 +145,19 @@ func (db *DB) batchWriteItem(in *batchWriteInput) (operation, error) {
 // writes are the writes, by table, in order.
 func (in *batchWriteInput) writes() ([]batchMutation, error) {
 	if len(in.RequestItems) == 0 {
-		return nil, validation("The requestItems parameter is required for BatchWriteItem")
+		return nil, wire.Validation("The requestItems parameter is required for BatchWriteItem")
 	}
 	var writes []batchMutation
 	for _, name := range slices.Sorted(maps.Keys(in.RequestItems)) {
 		list := in.RequestItems[name]
 		if len(list) == 0 || len(list) > maxBatchWrites {
-			return nil, validation("1 validation error detected: Value '{%s=[%d requests]}' at 'requestItems' failed to satisfy constraint: Map value must satisfy constraint: [Member must have length less than or equal to %d, Member must have length greater than or equal to 1]", name, len(list), maxBatchWrites)
+			return nil, wire.Validation("1 validation error detected: Value '{%s=[%d requests]}' at 'requestItems' failed to satisfy constraint: Map value must satisfy constraint: [Member must have length less than or equal to %d, Member must have length greater than or equal to 1]", name, len(list), maxBatchWrites)
 		}
 		for _, w := range list {
 			one, v := writeInput{TableName: &name, ReturnConsumedCapacity: in.ReturnConsumedCapacity, ReturnItemCollectionMetrics: in.ReturnItemCollectionMetrics}, put
 			switch {
 			case (w.PutRequest == nil) == (w.DeleteRequest == nil):
-				return nil, validation("Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes")
+				return nil, wire.Validation("Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes")
 			case w.PutRequest != nil:
 				one.Item = w.PutRequest.Item
 			default:
@@ -169,7 +170,7 @@ func (in *batchWriteInput) writes() ([]batchMutation, error) {
 			writes = append(writes, batchMutation{m, w})
 		}
 	}
-	return writes, forbid(len(writes) > maxBatchWrites, "Too many items requested for the BatchWriteItem call")
+	return writes, wire.Forbid(len(writes) > maxBatchWrites, "Too many items requested for the BatchWriteItem call")
 }
 
 // batchWriteAll does each write by itself: there is no transaction around them.

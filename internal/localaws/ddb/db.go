@@ -77,34 +77,23 @@ func (o operation) Run(now time.Time, f faults.Fault) wire.Outcome {
 }
 
 // operations are what the service can do.
-var operations = map[string]func(*DB, []byte) (operation, error){
-	"BatchGetItem":       reading((*DB).batchGetItem),
-	"BatchWriteItem":     reading((*DB).batchWriteItem),
-	"CreateTable":        reading((*DB).createTable),
-	"DeleteItem":         reading(writing(remove)),
-	"DeleteTable":        reading((*DB).deleteTable),
-	"DescribeTable":      reading((*DB).describeTable),
-	"DescribeTimeToLive": reading((*DB).describeTimeToLive),
-	"GetItem":            reading((*DB).getItem),
-	"ListTables":         reading((*DB).listTables),
-	"PutItem":            reading(writing(put)),
-	"Query":              reading(paging(true)),
-	"Scan":               reading(paging(false)),
-	"TransactGetItems":   reading((*DB).transactGetItems),
-	"TransactWriteItems": reading((*DB).transactWriteItems),
-	"UpdateItem":         reading(writing(update)),
-	"UpdateTimeToLive":   reading((*DB).updateTimeToLive),
-}
-
-// reading decodes the parameters of an operation before they are checked.
-func reading[T any](check func(*DB, *T) (operation, error)) func(*DB, []byte) (operation, error) {
-	return func(db *DB, body []byte) (operation, error) {
-		in := new(T)
-		if err := wire.Decode(body, in); err != nil {
-			return operation{}, err
-		}
-		return check(db, in)
-	}
+var operations = map[string]func(*DB, []byte) (wire.Operation, error){
+	"BatchGetItem":       wire.Reading((*DB).batchGetItem),
+	"BatchWriteItem":     wire.Reading((*DB).batchWriteItem),
+	"CreateTable":        wire.Reading((*DB).createTable),
+	"DeleteItem":         wire.Reading(writing(remove)),
+	"DeleteTable":        wire.Reading((*DB).deleteTable),
+	"DescribeTable":      wire.Reading((*DB).describeTable),
+	"DescribeTimeToLive": wire.Reading((*DB).describeTimeToLive),
+	"GetItem":            wire.Reading((*DB).getItem),
+	"ListTables":         wire.Reading((*DB).listTables),
+	"PutItem":            wire.Reading(writing(put)),
+	"Query":              wire.Reading(paging(true)),
+	"Scan":               wire.Reading(paging(false)),
+	"TransactGetItems":   wire.Reading((*DB).transactGetItems),
+	"TransactWriteItems": wire.Reading((*DB).transactWriteItems),
+	"UpdateItem":         wire.Reading(writing(update)),
+	"UpdateTimeToLive":   wire.Reading((*DB).updateTimeToLive),
 }
 
 // Decode reads and checks a request as far as that is possible without looking at tables.
@@ -114,10 +103,7 @@ func (db *DB) Decode(name string, body []byte) (wire.Operation, error) {
 		return nil, wire.Protocol("UnknownOperationException", "the operation %s is not part of the local DynamoDB", name)
 	}
 	op, err := read(db, body)
-	if err != nil {
-		return nil, decodeError(err)
-	}
-	return op, nil
+	return op, decodeError(err)
 }
 
 // table is the table of that name, or the service's error.

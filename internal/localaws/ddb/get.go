@@ -36,9 +36,9 @@ func (in *getInput) lookup() (lookup, error) {
 	if in.ConsistentRead {
 		l.factor = 1
 	}
-	c.required("key", in.Key != nil)
+	c.Required("key", in.Key != nil)
 	c.asked(in.ReturnConsumedCapacity)
-	e := in.expressions(c.err(), map[string]*string{"ProjectionExpression": in.ProjectionExpression})
+	e := in.expressions(c.Err(), map[string]*string{"ProjectionExpression": in.ProjectionExpression})
 	l.projection = parse(e, "ProjectionExpression", expr.ParseProjection)
 	return l, e.end()
 }
@@ -88,12 +88,12 @@ type itemAnswer struct {
 
 func (db *DB) transactGetItems(in *transactGetInput) (operation, error) {
 	var c constraints
-	c.length("transactItems", len(in.TransactItems), maxTransactItems)
+	c.List("transactItems", len(in.TransactItems), maxTransactItems)
 	c.asked(in.ReturnConsumedCapacity)
 	for i, item := range in.TransactItems {
-		c.required(fmt.Sprintf("transactItems.%d.member.get", i+1), item.Get != nil)
+		c.Required(fmt.Sprintf("transactItems.%d.member.get", i+1), item.Get != nil)
 	}
-	if err := c.err(); err != nil {
+	if err := c.Err(); err != nil {
 		return operation{}, err
 	}
 	lookups := make([]lookup, len(in.TransactItems))

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
+	"github.com/landfall-dev/landfall/internal/localaws/wire"
 )
 
 // Size limits of keys, in bytes.
@@ -73,7 +74,7 @@ func (k keySchema) position(item attr.Map) []byte {
 // check is an error unless key has the attributes of the schema and no others, of the right types and sizes.
 func (k keySchema) check(key attr.Map) error {
 	if len(key) != len(k.attrs()) || !k.within(key) {
-		return validation("The provided key element does not match the schema")
+		return wire.Validation("The provided key element does not match the schema")
 	}
 	return k.checkSizes(key)
 }
@@ -85,9 +86,9 @@ func (k keySchema) checkSizes(item attr.Map) error {
 	for _, a := range k.attrs() {
 		size := attr.Size(item[a.name])
 		if err := cmp.Or(
-			forbid(size == 0, "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an %s. Key: %s", emptyValue[a.typ], a.name),
-			forbid(a == k.hash && size > maxHashKey, invalidParameters+"Size of hashkey has exceeded the maximum size limit of%d bytes", maxHashKey),
-			forbid(a == k.sort && size > maxSortKey, invalidParameters+"Aggregated size of all range keys has exceeded the size limit of %d bytes", maxSortKey),
+			wire.Forbid(size == 0, "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an %s. Key: %s", emptyValue[a.typ], a.name),
+			wire.Forbid(a == k.hash && size > maxHashKey, invalidParameters+"Size of hashkey has exceeded the maximum size limit of%d bytes", maxHashKey),
+			wire.Forbid(a == k.sort && size > maxSortKey, invalidParameters+"Aggregated size of all range keys has exceeded the size limit of %d bytes", maxSortKey),
 		); err != nil {
 			return err
 		}
@@ -100,9 +101,9 @@ func (k keySchema) checkItem(item attr.Map) error {
 	for _, a := range k.attrs() {
 		switch v := item[a.name]; {
 		case v == nil:
-			return validation(invalidParameters+"Missing the key %s in the item", a.name)
+			return wire.Validation(invalidParameters+"Missing the key %s in the item", a.name)
 		case v.Type() != a.typ:
-			return validation(invalidParameters+"Type mismatch for key %s expected: %s actual: %s", a.name, a.typ, v.Type())
+			return wire.Validation(invalidParameters+"Type mismatch for key %s expected: %s actual: %s", a.name, a.typ, v.Type())
 		}
 	}
 	return k.checkSizes(item)

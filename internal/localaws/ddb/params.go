@@ -9,6 +9,7 @@ import (
 
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/expr"
+	"github.com/landfall-dev/landfall/internal/localaws/wire"
 )
 
 // params are the parameters that the expressions of a request share, and those that expressions have replaced.
@@ -31,7 +32,7 @@ func (v *values) UnmarshalJSON(data []byte) error {
 	err := (*attr.Map)(v).UnmarshalJSON(data)
 	var bad *attr.InvalidError
 	if errors.As(err, &bad) {
-		return validation("ExpressionAttributeValues contains invalid value: %s for key %s", bad.Message, bad.Key)
+		return wire.Validation("ExpressionAttributeValues contains invalid value: %s for key %s", bad.Message, bad.Key)
 	}
 	return err
 }
@@ -61,7 +62,7 @@ func (p *params) expressions(err error, text map[string]*string) *expressions {
 		checkPlaceholders("ExpressionAttributeNames", '#', names, given, absent),
 		checkPlaceholders("ExpressionAttributeValues", ':', values, given, absent))
 	for _, k := range slices.Sorted(maps.Keys(names)) {
-		err = cmp.Or(err, forbid(names[k] == "", "ExpressionAttributeNames contains invalid value: Empty attribute name for key %s", k))
+		err = cmp.Or(err, wire.Forbid(names[k] == "", "ExpressionAttributeNames contains invalid value: Empty attribute name for key %s", k))
 	}
 	return &expressions{text, &expr.Scope{Names: names, Values: attr.Map(values)}, err}
 }
@@ -71,15 +72,15 @@ func checkPlaceholders[V any](parameter string, mark byte, declared map[string]V
 	case declared == nil:
 		return nil
 	case len(given) == 0 && len(absent) == 1:
-		return validation("%s can only be specified when using expressions: %s is null", parameter, absent[0])
+		return wire.Validation("%s can only be specified when using expressions: %s is null", parameter, absent[0])
 	case len(given) == 0:
-		return validation("%s can only be specified when using expressions: %s are null", parameter, strings.Join(absent, " and "))
+		return wire.Validation("%s can only be specified when using expressions: %s are null", parameter, strings.Join(absent, " and "))
 	case len(declared) == 0:
-		return validation("%s must not be empty", parameter)
+		return wire.Validation("%s must not be empty", parameter)
 	}
 	for _, k := range slices.Sorted(maps.Keys(declared)) {
 		if len(k) < 2 || k[0] != mark {
-			return validation("%s contains invalid key: Syntax error; key: \"%s\"", parameter, k)
+			return wire.Validation("%s contains invalid key: Syntax error; key: \"%s\"", parameter, k)
 		}
 	}
 	return nil
@@ -94,8 +95,8 @@ func (l *legacy) refuse(expressions []string) error {
 	maps.DeleteFunc(there, func(_ string, value any) bool { return value == nil })
 	old, given := strings.Join(slices.Sorted(maps.Keys(there)), ", "), strings.Join(expressions, ", ")
 	return cmp.Or(
-		forbid(old != "" && given != "", "Can not use both expression and non-expression parameters in the same request: Non-expression parameters: {%s} Expression parameters: {%s}", old, given),
-		forbid(old != "", "The local DynamoDB does not support %s; use expressions, which have replaced it", old),
+		wire.Forbid(old != "" && given != "", "Can not use both expression and non-expression parameters in the same request: Non-expression parameters: {%s} Expression parameters: {%s}", old, given),
+		wire.Forbid(old != "", "The local DynamoDB does not support %s; use expressions, which have replaced it", old),
 	)
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/expr"
 	"github.com/landfall-dev/landfall/internal/localaws/faults"
 	"github.com/landfall-dev/landfall/internal/localaws/ledger"
+	"github.com/landfall-dev/landfall/internal/localaws/wire"
 )
 
 // maxPage is how much a query or scan reads for one answer, before its filter. The item that exceeds it is the last one:
@@ -61,22 +62,22 @@ func (in *pageInput) page(query bool) (*page, error) {
 	var c constraints
 	p := &page{in: in, table: c.tableName(in.TableName)}
 	if query && in.Limit != nil { // the service words it differently for the two
-		c.between("Limit", "", "value", *in.Limit, 1, 1<<31-1)
+		c.Between("Limit", "", "value", *in.Limit, 1, 1<<31-1)
 	} else {
-		c.number("limit", in.Limit, 1, 1<<31-1)
+		c.Number("limit", in.Limit, 1, 1<<31-1)
 	}
 	c.asked(in.ReturnConsumedCapacity)
-	c.enum("select", in.Select, "SPECIFIC_ATTRIBUTES", "COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES")
-	c.number("totalSegments", in.TotalSegments, 1, 1000000)
-	c.number("segment", in.Segment, 0, 999999)
-	e := in.expressions(cmp.Or(c.err(), in.checkShape(query)), map[string]*string{
+	c.Enum("select", in.Select, "SPECIFIC_ATTRIBUTES", "COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES")
+	c.Number("totalSegments", in.TotalSegments, 1, 1000000)
+	c.Number("segment", in.Segment, 0, 999999)
+	e := in.expressions(cmp.Or(c.Err(), in.checkShape(query)), map[string]*string{
 		"KeyConditionExpression": in.KeyConditionExpression, "FilterExpression": in.FilterExpression, "ProjectionExpression": in.ProjectionExpression,
 	})
 	p.scope = e.scope
 	p.filter = parse(e, "FilterExpression", expr.ParseCondition)
 	p.projection = parse(e, "ProjectionExpression", expr.ParseProjection)
 	if query && in.KeyConditionExpression == nil {
-		return p, cmp.Or(e.err, error(validation("Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.")))
+		return p, cmp.Or(e.err, error(wire.Validation("Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.")))
 	}
 	parse(e, "KeyConditionExpression", expr.ParseCondition) // what it means needs the table
 	return p, e.end()
@@ -86,12 +87,12 @@ func (in *pageInput) page(query bool) (*page, error) {
 func (in *pageInput) checkShape(query bool) error {
 	segment, total := *cmp.Or(in.Segment, new(int)), *cmp.Or(in.TotalSegments, new(int))
 	return cmp.Or(
-		forbid(in.Select == "SPECIFIC_ATTRIBUTES" && in.ProjectionExpression == nil, "Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES"),
-		forbid(in.ProjectionExpression != nil && in.Select != "" && in.Select != "SPECIFIC_ATTRIBUTES", "Cannot specify the ProjectionExpression when choosing to get %s", in.Select),
-		forbid(in.Select == "ALL_PROJECTED_ATTRIBUTES" && in.IndexName == nil, "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"),
-		forbid(!query && in.Segment != nil && in.TotalSegments == nil, "The TotalSegments parameter is required but was not present in the request when Segment parameter is present"),
-		forbid(!query && in.Segment == nil && in.TotalSegments != nil, "The Segment parameter is required but was not present in the request when parameter TotalSegments is present"),
-		forbid(!query && in.Segment != nil && segment >= total, "The Segment parameter is zero-based and must be less than parameter TotalSegments: Segment: %d is not less than TotalSegments: %d", segment, total),
+		wire.Forbid(in.Select == "SPECIFIC_ATTRIBUTES" && in.ProjectionExpression == nil, "Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES"),
+		wire.Forbid(in.ProjectionExpression != nil && in.Select != "" && in.Select != "SPECIFIC_ATTRIBUTES", "Cannot specify the ProjectionExpression when choosing to get %s", in.Select),
+		wire.Forbid(in.Select == "ALL_PROJECTED_ATTRIBUTES" && in.IndexName == nil, "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"),
+		wire.Forbid(!query && in.Segment != nil && in.TotalSegments == nil, "The TotalSegments parameter is required but was not present in the request when Segment parameter is present"),
+		wire.Forbid(!query && in.Segment == nil && in.TotalSegments != nil, "The Segment parameter is required but was not present in the request when parameter TotalSegments is present"),
+		wire.Forbid(!query && in.Segment != nil && segment >= total, "The Segment parameter is zero-based and must be less than parameter TotalSegments: Segment: %d is not less than TotalSegments: %d", segment, total),
 	)
 }
 
@@ -113,7 +114,7 @@ func (db *DB) source(j *job, p *page) (source, error) {
 	}
 	ix := t.index(*p.in.IndexName)
 	if ix == nil {
-		return source{}, validation("The table does not have the specified index: %s", *p.in.IndexName)
+		return source{}, wire.Validation("The table does not have the specified index: %s", *p.in.IndexName)
 	}
 	s := source{t, ix, ix.key, &ix.items}
 	if ix.local {
@@ -124,9 +125,9 @@ func (db *DB) source(j *job, p *page) (source, error) {
 	}
 	missing := ix.lacks(p.projection)
 	return s, cmp.Or(
-		forbid(p.in.ConsistentRead, "Consistent reads are not supported on global secondary indexes"),
-		forbid(p.in.Select == "ALL_ATTRIBUTES" && ix.keep != nil, invalidParameters+"Select type ALL_ATTRIBUTES is not supported for global secondary index %s because its projection type is not ALL", ix.name),
-		forbid(missing != "", invalidParameters+"Global secondary index %s does not project [%s]", ix.name, missing),
+		wire.Forbid(p.in.ConsistentRead, "Consistent reads are not supported on global secondary indexes"),
+		wire.Forbid(p.in.Select == "ALL_ATTRIBUTES" && ix.keep != nil, invalidParameters+"Select type ALL_ATTRIBUTES is not supported for global secondary index %s because its projection type is not ALL", ix.name),
+		wire.Forbid(missing != "", invalidParameters+"Global secondary index %s does not project [%s]", ix.name, missing),
 	)
 }
 
@@ -148,9 +149,9 @@ func (s source) lastKey(item attr.Map) attr.Map {
 // start is the position that an ExclusiveStartKey stands for.
 func (s source) start(key attr.Map) (string, error) {
 	if !s.table.key.within(key) || !s.key.within(key) {
-		return "", validation("The provided starting key is invalid: The provided key element does not match the schema")
+		return "", wire.Validation("The provided starting key is invalid: The provided key element does not match the schema")
 	}
-	return s.position(key), forbid(len(key) != len(s.lastKey(key)), "The provided starting key is invalid")
+	return s.position(key), wire.Forbid(len(key) != len(s.lastKey(key)), "The provided starting key is invalid")
 }
 
 // read answers a Query or Scan.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
+	"github.com/landfall-dev/landfall/internal/localaws/wire"
 )
 
 // The most indexes that a table can have.
@@ -28,12 +29,12 @@ type definition struct {
 func (spec *tableSpec) table() (*table, error) {
 	t := &table{spec: *spec, held: map[string]bool{}}
 	if spec.TableName == nil {
-		return t, validation("The parameter 'TableName' is required but was not present in the request")
+		return t, wire.Validation("The parameter 'TableName' is required but was not present in the request")
 	}
 	var c constraints
 	t.name = c.newTableName(spec.TableName, 3)
 	spec.constrain(&c)
-	if err := cmp.Or(c.err(), spec.checkBilling()); err != nil {
+	if err := cmp.Or(c.Err(), spec.checkBilling()); err != nil {
 		return t, err
 	}
 	defined := map[string]*definition{}
@@ -49,52 +50,52 @@ func (spec *tableSpec) table() (*table, error) {
 	s := spec.StreamSpecification
 	return t, cmp.Or(
 		err,
-		forbid(unused, invalidParameters+"Number of attributes in KeySchema does not exactly match number of attributes defined in AttributeDefinitions"),
-		forbid(s != nil && s.StreamEnabled && s.StreamViewType == "", invalidParameters+"StreamViewType is required when StreamEnabled is true"),
+		wire.Forbid(unused, invalidParameters+"Number of attributes in KeySchema does not exactly match number of attributes defined in AttributeDefinitions"),
+		wire.Forbid(s != nil && s.StreamEnabled && s.StreamViewType == "", invalidParameters+"StreamViewType is required when StreamEnabled is true"),
 	)
 }
 
 // constrain finds what no table can have.
 func (spec *tableSpec) constrain(c *constraints) {
-	c.enum("billingMode", spec.BillingMode, "PROVISIONED", "PAY_PER_REQUEST")
-	c.enum("tableClass", spec.TableClass, "STANDARD", "STANDARD_INFREQUENT_ACCESS")
-	c.required("keySchema", spec.KeySchema != nil)
-	c.required("attributeDefinitions", spec.AttributeDefinitions != nil)
+	c.Enum("billingMode", spec.BillingMode, "PROVISIONED", "PAY_PER_REQUEST")
+	c.Enum("tableClass", spec.TableClass, "STANDARD", "STANDARD_INFREQUENT_ACCESS")
+	c.Required("keySchema", spec.KeySchema != nil)
+	c.Required("attributeDefinitions", spec.AttributeDefinitions != nil)
 	constrainKeys(c, "keySchema", spec.KeySchema)
 	for i, d := range spec.AttributeDefinitions {
 		at := fmt.Sprintf("attributeDefinitions.%d.member.", i+1)
-		c.required(at+"attributeType", d.AttributeType != "")
-		c.enum(at+"attributeType", d.AttributeType, "B", "N", "S")
-		c.between(at+"attributeName", "'"+d.AttributeName+"'", "length", len(d.AttributeName), 1, 255)
+		c.Required(at+"attributeType", d.AttributeType != "")
+		c.Enum(at+"attributeType", d.AttributeType, "B", "N", "S")
+		c.Text(at+"attributeName", d.AttributeName, 1, 255)
 	}
 	for group, list := range map[string][]indexSpec{"globalSecondaryIndexes": spec.GlobalSecondaryIndexes, "localSecondaryIndexes": spec.LocalSecondaryIndexes} {
 		for i, ix := range list {
 			at := fmt.Sprintf("%s.%d.member.", group, i+1)
-			c.between(at+"indexName", "'"+ix.IndexName+"'", "length", len(ix.IndexName), 3, 255)
-			c.enum(at+"projection.projectionType", ix.Projection.ProjectionType, "ALL", "INCLUDE", "KEYS_ONLY")
+			c.Text(at+"indexName", ix.IndexName, 3, 255)
+			c.Enum(at+"projection.projectionType", ix.Projection.ProjectionType, "ALL", "INCLUDE", "KEYS_ONLY")
 			constrainKeys(c, at+"keySchema", ix.KeySchema)
 		}
 	}
 	if s := spec.StreamSpecification; s != nil {
-		c.enum("streamSpecification.streamViewType", s.StreamViewType, "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES", "KEYS_ONLY")
+		c.Enum("streamSpecification.streamViewType", s.StreamViewType, "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES", "KEYS_ONLY")
 	}
 }
 
 func constrainKeys(c *constraints, at string, keys []keyElement) {
 	if keys != nil {
-		c.length(at, len(keys), 2)
+		c.List(at, len(keys), 2)
 	}
 	for i, k := range keys {
-		c.enum(fmt.Sprintf("%s.%d.member.keyType", at, i+1), k.KeyType, "HASH", "RANGE")
+		c.Enum(fmt.Sprintf("%s.%d.member.keyType", at, i+1), k.KeyType, "HASH", "RANGE")
 	}
 }
 
 func (spec *tableSpec) checkBilling() error {
 	p, onDemand := spec.ProvisionedThroughput, spec.onDemand()
 	return cmp.Or(
-		forbid(onDemand && p != nil, invalidParameters+"Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST"),
-		forbid(!onDemand && p == nil, invalidParameters+"ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED"),
-		forbid(p != nil && (p.ReadCapacityUnits < 1 || p.WriteCapacityUnits < 1), invalidParameters+"ReadCapacityUnits and WriteCapacityUnits must be at least 1"),
+		wire.Forbid(onDemand && p != nil, invalidParameters+"Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST"),
+		wire.Forbid(!onDemand && p == nil, invalidParameters+"ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED"),
+		wire.Forbid(p != nil && (p.ReadCapacityUnits < 1 || p.WriteCapacityUnits < 1), invalidParameters+"ReadCapacityUnits and WriteCapacityUnits must be at least 1"),
 	)
 }
 
@@ -103,9 +104,9 @@ func schemaOf(elements []keyElement, defined map[string]*definition) (keySchema,
 	var k keySchema
 	two := len(elements) == 2
 	if err := cmp.Or(
-		forbid(len(elements) == 0 || elements[0].KeyType != "HASH", "Invalid KeySchema: The first KeySchemaElement is not a HASH key type"),
-		forbid(two && elements[1].KeyType != "RANGE", "Invalid KeySchema: The second KeySchemaElement is not a RANGE key type"),
-		forbid(two && elements[0].AttributeName == elements[1].AttributeName, "Invalid KeySchema: Some index key attribute have no definition"),
+		wire.Forbid(len(elements) == 0 || elements[0].KeyType != "HASH", "Invalid KeySchema: The first KeySchemaElement is not a HASH key type"),
+		wire.Forbid(two && elements[1].KeyType != "RANGE", "Invalid KeySchema: The second KeySchemaElement is not a RANGE key type"),
+		wire.Forbid(two && elements[0].AttributeName == elements[1].AttributeName, "Invalid KeySchema: Some index key attribute have no definition"),
 	); err != nil {
 		return k, err
 	}
@@ -130,14 +131,14 @@ func undefined(elements []keyElement, defined map[string]*definition) error {
 		keys = append(keys, e.AttributeName)
 	}
 	names := slices.Sorted(maps.Keys(defined))
-	return validation(invalidParameters+"Some index key attributes are not defined in AttributeDefinitions. Keys: [%s], AttributeDefinitions: [%s]", strings.Join(keys, ", "), strings.Join(names, ", "))
+	return wire.Validation(invalidParameters+"Some index key attributes are not defined in AttributeDefinitions. Keys: [%s], AttributeDefinitions: [%s]", strings.Join(keys, ", "), strings.Join(names, ", "))
 }
 
 func (spec *tableSpec) addIndexes(t *table, defined map[string]*definition) error {
 	if err := cmp.Or(
-		forbid(len(spec.LocalSecondaryIndexes) > maxLocalIndexes, invalidParameters+"Number of LocalSecondaryIndexes exceeds per-table limit of %d", maxLocalIndexes),
-		forbid(len(spec.GlobalSecondaryIndexes) > maxGlobalIndexes, invalidParameters+"GlobalSecondaryIndex count exceeds the per-table limit of %d", maxGlobalIndexes),
-		forbid(len(spec.LocalSecondaryIndexes) > 0 && t.key.sort.name == "", invalidParameters+"Table KeySchema does not have a range key, which is required when specifying a LocalSecondaryIndex"),
+		wire.Forbid(len(spec.LocalSecondaryIndexes) > maxLocalIndexes, invalidParameters+"Number of LocalSecondaryIndexes exceeds per-table limit of %d", maxLocalIndexes),
+		wire.Forbid(len(spec.GlobalSecondaryIndexes) > maxGlobalIndexes, invalidParameters+"GlobalSecondaryIndex count exceeds the per-table limit of %d", maxGlobalIndexes),
+		wire.Forbid(len(spec.LocalSecondaryIndexes) > 0 && t.key.sort.name == "", invalidParameters+"Table KeySchema does not have a range key, which is required when specifying a LocalSecondaryIndex"),
 	); err != nil {
 		return err
 	}
@@ -148,11 +149,11 @@ func (spec *tableSpec) addIndexes(t *table, defined map[string]*definition) erro
 		}
 		ix.local = i < len(spec.LocalSecondaryIndexes)
 		if err := cmp.Or(
-			forbid(t.index(ix.name) != nil, invalidParameters+"Duplicate index name: %s", ix.name),
-			forbid(ix.local && ix.key.hash != t.key.hash, invalidParameters+"Index KeySchema does not have the same leading hash key as table KeySchema for index: %s. index hash key: %s, table hash key: %s", ix.name, ix.key.hash.name, t.key.hash.name),
-			forbid(ix.local && ix.key.sort.name == "", invalidParameters+"Index KeySchema does not have a range key for index: %s", ix.name),
-			forbid(!ix.local && spec.onDemand() && s.ProvisionedThroughput != nil, invalidParameters+"ProvisionedThroughput should not be specified for index: %s when BillingMode is PAY_PER_REQUEST", ix.name),
-			forbid(!ix.local && !spec.onDemand() && s.ProvisionedThroughput == nil, invalidParameters+"ProvisionedThroughput must be specified for index: %s", ix.name),
+			wire.Forbid(t.index(ix.name) != nil, invalidParameters+"Duplicate index name: %s", ix.name),
+			wire.Forbid(ix.local && ix.key.hash != t.key.hash, invalidParameters+"Index KeySchema does not have the same leading hash key as table KeySchema for index: %s. index hash key: %s, table hash key: %s", ix.name, ix.key.hash.name, t.key.hash.name),
+			wire.Forbid(ix.local && ix.key.sort.name == "", invalidParameters+"Index KeySchema does not have a range key for index: %s", ix.name),
+			wire.Forbid(!ix.local && spec.onDemand() && s.ProvisionedThroughput != nil, invalidParameters+"ProvisionedThroughput should not be specified for index: %s when BillingMode is PAY_PER_REQUEST", ix.name),
+			wire.Forbid(!ix.local && !spec.onDemand() && s.ProvisionedThroughput == nil, invalidParameters+"ProvisionedThroughput must be specified for index: %s", ix.name),
 		); err != nil {
 			return err
 		}
@@ -179,8 +180,8 @@ func newIndex(s indexSpec, base keySchema, defined map[string]*definition) (*ind
 		}
 	}
 	return ix, cmp.Or(
-		forbid(kind == "", invalidParameters+"Unknown ProjectionType: null"),
-		forbid(kind == "INCLUDE" && len(named) == 0, invalidParameters+"ProjectionType is INCLUDE, but NonKeyAttributes is not specified"),
-		forbid(kind != "INCLUDE" && len(named) > 0, invalidParameters+"ProjectionType is %s, but NonKeyAttributes is specified", kind),
+		wire.Forbid(kind == "", invalidParameters+"Unknown ProjectionType: null"),
+		wire.Forbid(kind == "INCLUDE" && len(named) == 0, invalidParameters+"ProjectionType is INCLUDE, but NonKeyAttributes is not specified"),
+		wire.Forbid(kind != "INCLUDE" && len(named) > 0, invalidParameters+"ProjectionType is %s, but NonKeyAttributes is specified", kind),
 	)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/expr"
+	"github.com/landfall-dev/landfall/internal/localaws/wire"
 )
 
 // span is a range of positions, low <= p < high, that is read in one direction.
@@ -46,9 +47,9 @@ func (s source) span(p *page, query bool) (span, error) {
 	}
 	if start < sp.low || sp.high != "" && start >= sp.high {
 		if query {
-			return sp, validation("The provided starting key is outside query boundaries based on provided conditions")
+			return sp, wire.Validation("The provided starting key is outside query boundaries based on provided conditions")
 		}
-		return sp, validation("The provided starting key is invalid: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with correct Segment. TotalSegments: %d Segment: %d", *p.in.TotalSegments, *p.in.Segment)
+		return sp, wire.Validation("The provided starting key is invalid: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with correct Segment. TotalSegments: %d Segment: %d", *p.in.TotalSegments, *p.in.Segment)
 	}
 	if sp.down {
 		sp.high = start
@@ -114,14 +115,14 @@ func checkOperands(key keySchema, k expr.KeyCondition) error {
 			continue
 		}
 		if o.v.Type() != o.a.typ {
-			return validation(invalidParameters + "Condition parameter type does not match schema type")
+			return wire.Validation(invalidParameters + "Condition parameter type does not match schema type")
 		}
 		if o.a.typ != attr.TypeN && attr.Size(o.v) == 0 && k.Op != "begins_with" {
-			return validation("One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: %s", o.a.name)
+			return wire.Validation("One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: %s", o.a.name)
 		}
 	}
 	if k.Op == "begins_with" && key.sort.typ == attr.TypeN {
-		return validation("Invalid KeyConditionExpression: Incorrect operand type for operator or function; operator or function: begins_with, operand type: N")
+		return wire.Validation("Invalid KeyConditionExpression: Incorrect operand type for operator or function; operator or function: begins_with, operand type: N")
 	}
 	return nil
 }
@@ -131,7 +132,7 @@ func checkFilter(filter *expr.Condition, key keySchema) error {
 	if filter != nil {
 		for _, n := range filter.Names() {
 			if key.has(n) {
-				return validation("Filter Expression can only contain non-primary key attributes: Primary key attribute: %s", n)
+				return wire.Validation("Filter Expression can only contain non-primary key attributes: Primary key attribute: %s", n)
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/expr"
 	"github.com/landfall-dev/landfall/internal/localaws/faults"
 	"github.com/landfall-dev/landfall/internal/localaws/streams"
+	"github.com/landfall-dev/landfall/internal/localaws/wire"
 )
 
 // maxItem is the largest item, in bytes. https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
@@ -96,9 +97,9 @@ func (ix *index) checkKeys(item attr.Map) error {
 			limit = maxSortKey
 		}
 		if err := cmp.Or(
-			forbid(v.Type() != a.typ, invalidParameters+"Type mismatch for Index Key %s Expected: %s Actual: %s IndexName: %s", a.name, a.typ, v.Type(), ix.name),
-			forbid(size == 0, "One or more parameter values are not valid. A value specified for a secondary index key is not supported. The AttributeValue for a key attribute cannot contain an %s. IndexName: %s, IndexKey: %s", emptyValue[a.typ], ix.name, a.name),
-			forbid(size > limit, invalidParameters+"Size of an index key has exceeded the maximum size limit of %d bytes. IndexName: %s, IndexKey: %s", limit, ix.name, a.name),
+			wire.Forbid(v.Type() != a.typ, invalidParameters+"Type mismatch for Index Key %s Expected: %s Actual: %s IndexName: %s", a.name, a.typ, v.Type(), ix.name),
+			wire.Forbid(size == 0, "One or more parameter values are not valid. A value specified for a secondary index key is not supported. The AttributeValue for a key attribute cannot contain an %s. IndexName: %s, IndexKey: %s", emptyValue[a.typ], ix.name, a.name),
+			wire.Forbid(size > limit, invalidParameters+"Size of an index key has exceeded the maximum size limit of %d bytes. IndexName: %s, IndexKey: %s", limit, ix.name, a.name),
 		); err != nil {
 			return err
 		}

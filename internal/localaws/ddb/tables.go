@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/landfall-dev/landfall/internal/localaws/streams"
+	"github.com/landfall-dev/landfall/internal/localaws/wire"
 )
 
 // What CreateTable is told, and DescribeTable tells.
@@ -128,7 +129,7 @@ func (db *DB) onExisting(in *tableInput, run func(*job, *table) (any, error)) (o
 			return nil, failure("ResourceNotFoundException", "Requested resource not found: Table: %s not found", name)
 		}
 		return run(j, t)
-	}}, c.err()
+	}}, c.Err()
 }
 
 func (db *DB) describeTable(in *tableInput) (operation, error) {
@@ -138,7 +139,7 @@ func (db *DB) describeTable(in *tableInput) (operation, error) {
 func (db *DB) deleteTable(in *tableInput) (operation, error) {
 	return db.onExisting(in, func(j *job, t *table) (any, error) {
 		if t.spec.DeletionProtectionEnabled {
-			return nil, validation("Resource cannot be deleted as it is currently protected against deletion. Disable deletion protection first.")
+			return nil, wire.Validation("Resource cannot be deleted as it is currently protected against deletion. Disable deletion protection first.")
 		}
 		delete(db.tables, t.name)
 		t.stream.Close(j.now)
@@ -156,7 +157,7 @@ type listInput struct {
 
 func (db *DB) listTables(in *listInput) (operation, error) {
 	var c constraints
-	c.number("limit", in.Limit, 1, 100)
+	c.Number("limit", in.Limit, 1, 100)
 	limit := 100
 	if in.Limit != nil {
 		limit = *in.Limit
@@ -172,5 +173,5 @@ func (db *DB) listTables(in *listInput) (operation, error) {
 			return fields{"TableNames": append([]string{}, names...)}, nil
 		}
 		return fields{"TableNames": names[:limit], "LastEvaluatedTableName": names[limit-1]}, nil
-	}}, c.err()
+	}}, c.Err()
 }

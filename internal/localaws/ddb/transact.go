@@ -48,11 +48,11 @@ type transaction struct {
 
 func (db *DB) transactWriteItems(in *transactInput) (operation, error) {
 	var c constraints
-	c.length("transactItems", len(in.TransactItems), maxTransactItems)
+	c.List("transactItems", len(in.TransactItems), maxTransactItems)
 	c.asked(in.ReturnConsumedCapacity)
-	c.enum("returnItemCollectionMetrics", in.ReturnItemCollectionMetrics, "SIZE", "NONE")
-	c.between("clientRequestToken", "'"+in.ClientRequestToken+"'", "length", len(in.ClientRequestToken), 0, 36)
-	if err := c.err(); err != nil {
+	c.Enum("returnItemCollectionMetrics", in.ReturnItemCollectionMetrics, "SIZE", "NONE")
+	c.Text("clientRequestToken", in.ClientRequestToken, 0, 36)
+	if err := c.Err(); err != nil {
 		return operation{}, err
 	}
 	tx := &transaction{in: in, mutations: make([]*mutation, len(in.TransactItems))}
@@ -83,17 +83,17 @@ func (item transactItem) mutation(at string) (*mutation, error) {
 			continue
 		}
 		if only != nil {
-			return nil, validation("TransactItems can only contain one of Check, Put, Update or Delete")
+			return nil, wire.Validation("TransactItems can only contain one of Check, Put, Update or Delete")
 		}
 		only, v = in, verb
 	}
 	if only == nil {
-		return nil, validation("Invalid Request: TransactWriteRequest should contain Delete or Put or Update request")
+		return nil, wire.Validation("Invalid Request: TransactWriteRequest should contain Delete or Put or Update request")
 	}
 	var c constraints
-	c.required(at+".conditionCheck.conditionExpression", v != check || only.ConditionExpression != nil)
-	c.required(at+".update.updateExpression", v != update || only.UpdateExpression != nil)
-	if err := c.err(); err != nil {
+	c.Required(at+".conditionCheck.conditionExpression", v != check || only.ConditionExpression != nil)
+	c.Required(at+".update.updateExpression", v != update || only.UpdateExpression != nil)
+	if err := c.Err(); err != nil {
 		return nil, err
 	}
 	return only.mutation(v)
@@ -113,7 +113,7 @@ func (t *tokens) forget(now time.Time) {
 }
 
 func tooLarge(bytes int) error {
-	return forbid(bytes > maxTransactBytes, "Transaction size cannot exceed the limit of 4 MB")
+	return wire.Forbid(bytes > maxTransactBytes, "Transaction size cannot exceed the limit of 4 MB")
 }
 
 // transact checks a transaction and holds its items until it is committed.

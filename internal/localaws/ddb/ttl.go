@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
+	"github.com/landfall-dev/landfall/internal/localaws/wire"
 )
 
 type ttlSpec struct {
@@ -19,20 +20,20 @@ type ttlInput struct {
 func (db *DB) updateTimeToLive(in *ttlInput) (operation, error) {
 	var c constraints
 	name, spec := c.tableName(in.TableName), in.TimeToLiveSpecification
-	if c.required("timeToLiveSpecification", spec != nil); spec != nil {
-		c.between("timeToLiveSpecification.attributeName", "'"+spec.AttributeName+"'", "length", len(spec.AttributeName), 1, 255)
+	if c.Required("timeToLiveSpecification", spec != nil); spec != nil {
+		c.Text("timeToLiveSpecification.attributeName", spec.AttributeName, 1, 255)
 	}
-	if err := c.err(); err != nil {
+	if err := c.Err(); err != nil {
 		return operation{}, err
 	}
 	return db.onExisting(&tableInput{&name}, func(_ *job, t *table) (any, error) {
 		switch {
 		case spec.Enabled && t.ttl == spec.AttributeName:
-			return nil, validation("TimeToLive is already enabled")
+			return nil, wire.Validation("TimeToLive is already enabled")
 		case !spec.Enabled && t.ttl == "":
-			return nil, validation("TimeToLive is already disabled")
+			return nil, wire.Validation("TimeToLive is already disabled")
 		case t.ttl != "" && t.ttl != spec.AttributeName:
-			return nil, validation("TimeToLive is active on a different AttributeName: current AttributeName is %s", t.ttl)
+			return nil, wire.Validation("TimeToLive is active on a different AttributeName: current AttributeName is %s", t.ttl)
 		}
 		t.ttl = ""
 		if spec.Enabled {

@@ -7,6 +7,7 @@ import (
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/expr"
 	"github.com/landfall-dev/landfall/internal/localaws/ledger"
+	"github.com/landfall-dev/landfall/internal/localaws/wire"
 )
 
 // writeInput are the parameters of PutItem, UpdateItem, DeleteItem and of the parts of a transaction.
@@ -48,7 +49,7 @@ func once[T any](db *DB, refusal string, list []T, of func(T) target) error {
 		if key := of(e).key; t.key.checkItem(key) == nil {
 			id := t.name + "/" + string(t.key.position(key))
 			if seen[id] {
-				return validation("%s", refusal)
+				return wire.Validation("%s", refusal)
 			}
 			seen[id] = true
 		}
@@ -77,21 +78,21 @@ func (in *writeInput) mutation(v verb) (*mutation, error) {
 	if v == put {
 		m.key = in.Item
 	}
-	c.required(map[bool]string{true: "item", false: "key"}[v == put], m.key != nil)
+	c.Required(map[bool]string{true: "item", false: "key"}[v == put], m.key != nil)
 	c.asked(in.ReturnConsumedCapacity)
-	c.enum("returnItemCollectionMetrics", in.ReturnItemCollectionMetrics, "SIZE", "NONE")
-	c.enum("returnValues", in.ReturnValues, "ALL_NEW", "UPDATED_OLD", "ALL_OLD", "NONE", "UPDATED_NEW")
-	c.enum("returnValuesOnConditionCheckFailure", in.ReturnValuesOnConditionCheckFailure, "ALL_OLD", "NONE")
+	c.Enum("returnItemCollectionMetrics", in.ReturnItemCollectionMetrics, "SIZE", "NONE")
+	c.Enum("returnValues", in.ReturnValues, "ALL_NEW", "UPDATED_OLD", "ALL_OLD", "NONE", "UPDATED_NEW")
+	c.Enum("returnValuesOnConditionCheckFailure", in.ReturnValuesOnConditionCheckFailure, "ALL_OLD", "NONE")
 	m.showOld = in.ReturnValuesOnConditionCheckFailure == "ALL_OLD"
 	forUpdates := in.ReturnValues != "" && in.ReturnValues != "NONE" && in.ReturnValues != "ALL_OLD"
 	text := map[string]*string{"ConditionExpression": in.ConditionExpression}
 	if v == update {
 		text["UpdateExpression"] = in.UpdateExpression
 	}
-	e := in.expressions(cmp.Or(c.err(), forbid(v != update && forUpdates, "Return values set to invalid value")), text)
+	e := in.expressions(cmp.Or(c.Err(), wire.Forbid(v != update && forUpdates, "Return values set to invalid value")), text)
 	m.update = parse(e, "UpdateExpression", expr.ParseUpdate)
 	m.condition = parse(e, "ConditionExpression", expr.ParseCondition)
-	return m, cmp.Or(e.end(), forbid(v == put && in.Item.Size() > maxItem, "Item size has exceeded the maximum allowed size"))
+	return m, cmp.Or(e.end(), wire.Forbid(v == put && in.Item.Size() > maxItem, "Item size has exceeded the maximum allowed size"))
 }
 
 // locate is the table and the position of the item; the key is checked.
@@ -107,7 +108,7 @@ func (db *DB) locate(m *mutation) (change, error) {
 	}
 	if m.update != nil {
 		for _, p := range m.update.Paths(true) {
-			err = cmp.Or(err, forbid(t.key.has(p[0].Name), invalidParameters+"Cannot update attribute %s. This attribute is part of the key", p[0].Name))
+			err = cmp.Or(err, wire.Forbid(t.key.has(p[0].Name), invalidParameters+"Cannot update attribute %s. This attribute is part of the key", p[0].Name))
 		}
 	}
 	if err != nil {
@@ -150,8 +151,8 @@ func (m *mutation) updated(item attr.Map) (attr.Map, error) {
 	item, err := m.update.Apply(item)
 	return item, cmp.Or(
 		invalid("", err),
-		forbid(item.Size() > maxItem, "Item size to update has exceeded the maximum allowed size"),
-		forbid(attr.Depth(item)-1 > attr.MaxDepth, "Nesting Levels have exceeded supported limits: Attributes can have at most %d levels", attr.MaxDepth),
+		wire.Forbid(item.Size() > maxItem, "Item size to update has exceeded the maximum allowed size"),
+		wire.Forbid(attr.Depth(item)-1 > attr.MaxDepth, "Nesting Levels have exceeded supported limits: Attributes can have at most %d levels", attr.MaxDepth),
 	)
 }
 

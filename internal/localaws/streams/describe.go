@@ -21,8 +21,8 @@ type listInput struct {
 }
 
 func (s *Service) listStreams(in *listInput) (operation, error) {
-	var r rules
-	limit := r.limit(in.Limit, maxListed)
+	var c wire.Constraints
+	limit := limited(&c, in.Limit, maxListed)
 	return operation{in.TableName, func(now time.Time, _ faults.Fault) wire.Outcome {
 		list := slices.DeleteFunc(s.live(now), func(st *Stream) bool {
 			return in.TableName != "" && st.Table != in.TableName || st.ARN <= in.ExclusiveStartStreamArn
@@ -38,7 +38,7 @@ func (s *Service) listStreams(in *listInput) (operation, error) {
 		}
 		answer["Streams"] = found
 		return wire.Outcome{Answer: answer}
-	}}, r.err()
+	}}, c.Err()
 }
 
 type describeInput struct {
@@ -52,11 +52,11 @@ type describeInput struct {
 }
 
 func (s *Service) describeStream(in *describeInput) (operation, error) {
-	var r rules
-	r.require("streamArn", in.StreamArn)
-	limit := r.limit(in.Limit, maxListed)
+	var c wire.Constraints
+	c.Required("streamArn", in.StreamArn != "")
+	limit := limited(&c, in.Limit, maxListed)
 	if f := in.ShardFilter; f != nil && f.Type != "CHILD_SHARDS" {
-		return operation{}, validation("ShardFilter: Type %q is not CHILD_SHARDS", f.Type)
+		return operation{}, wire.Validation("ShardFilter: Type %q is not CHILD_SHARDS", f.Type)
 	}
 	return operation{in.StreamArn, func(now time.Time, _ faults.Fault) wire.Outcome {
 		st, err := s.stream(now, in.StreamArn)
@@ -64,7 +64,7 @@ func (s *Service) describeStream(in *describeInput) (operation, error) {
 			return wire.Outcome{Err: err}
 		}
 		return wire.Outcome{Answer: fields{"StreamDescription": st.describe(in, limit)}}
-	}}, r.err()
+	}}, c.Err()
 }
 
 func (st *Stream) describe(in *describeInput, limit int) fields {

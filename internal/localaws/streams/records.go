@@ -39,7 +39,7 @@ func decodeIterator(text string) (arn string, i iterator, err error) {
 		_, err = fmt.Sscan(string(plain), &i.shard, &i.from, &i.issued)
 	}
 	if err != nil {
-		return "", i, validation("Invalid ShardIterator")
+		return "", i, wire.Validation("Invalid ShardIterator")
 	}
 	return arn, i, nil
 }
@@ -67,14 +67,12 @@ type iteratorInput struct {
 var iteratorTypes = []string{"AFTER_SEQUENCE_NUMBER", "LATEST", "AT_SEQUENCE_NUMBER", "TRIM_HORIZON"}
 
 func (s *Service) getShardIterator(in *iteratorInput) (operation, error) {
-	var r rules
-	r.require("streamArn", in.StreamArn)
-	r.require("shardId", in.ShardID)
-	r.require("shardIteratorType", in.ShardIteratorType)
-	if in.ShardIteratorType != "" && !slices.Contains(iteratorTypes, in.ShardIteratorType) {
-		r = append(r, "Value '"+in.ShardIteratorType+"' at 'shardIteratorType' failed to satisfy constraint: Member must satisfy enum value set: ["+strings.Join(iteratorTypes, ", ")+"]")
-	}
-	if err := r.err(); err != nil {
+	var c wire.Constraints
+	c.Required("streamArn", in.StreamArn != "")
+	c.Required("shardId", in.ShardID != "")
+	c.Required("shardIteratorType", in.ShardIteratorType != "")
+	c.Enum("shardIteratorType", in.ShardIteratorType, iteratorTypes...)
+	if err := c.Err(); err != nil {
 		return operation{}, err
 	}
 	seq, err := in.sequence()
@@ -106,7 +104,7 @@ func (s *Service) getShardIterator(in *iteratorInput) (operation, error) {
 func (in *iteratorInput) sequence() (uint64, error) {
 	wanted := strings.HasSuffix(in.ShardIteratorType, "_SEQUENCE_NUMBER")
 	if wanted != (in.SequenceNumber != "") {
-		return 0, validation("Invalid SequenceNumber: it belongs to AT_SEQUENCE_NUMBER and AFTER_SEQUENCE_NUMBER, and only to these")
+		return 0, wire.Validation("Invalid SequenceNumber: it belongs to AT_SEQUENCE_NUMBER and AFTER_SEQUENCE_NUMBER, and only to these")
 	}
 	if !wanted {
 		return 0, nil
@@ -114,7 +112,7 @@ func (in *iteratorInput) sequence() (uint64, error) {
 	digits, ok := strings.CutPrefix(in.SequenceNumber, "1")
 	seq, err := strconv.ParseUint(digits, 10, 63)
 	if !ok || err != nil || number(seq) != in.SequenceNumber {
-		return 0, validation("Invalid SequenceNumber")
+		return 0, wire.Validation("Invalid SequenceNumber")
 	}
 	return seq, nil
 }
@@ -122,7 +120,7 @@ func (in *iteratorInput) sequence() (uint64, error) {
 // readable is an error unless what follows a place in the shard is still there. seq is what was asked for, if anything.
 func (sh *shard) readable(i iterator, seq uint64) error {
 	if seq != 0 && (seq < sh.first || !sh.closed.IsZero() && seq > sh.last) {
-		return validation("Invalid SequenceNumber: it is not in the range of the shard %s", sh.id)
+		return wire.Validation("Invalid SequenceNumber: it is not in the range of the shard %s", sh.id)
 	}
 	if i.from != 0 && i.from <= sh.trimmed {
 		return failure("TrimmedDataAccessException", "The operation attempted to read past the oldest stream record in the shard %s: records are kept for 24 hours", sh.id)
@@ -136,10 +134,10 @@ type recordsInput struct {
 }
 
 func (s *Service) getRecords(in *recordsInput) (operation, error) {
-	var r rules
-	r.require("shardIterator", in.ShardIterator)
-	limit := r.limit(in.Limit, maxRecords)
-	if err := r.err(); err != nil {
+	var c wire.Constraints
+	c.Required("shardIterator", in.ShardIterator != "")
+	limit := limited(&c, in.Limit, maxRecords)
+	if err := c.Err(); err != nil {
 		return operation{}, err
 	}
 	arn, i, err := decodeIterator(in.ShardIterator)

@@ -6,11 +6,11 @@
 package streams
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/landfall-dev/landfall/internal/localaws/faults"
@@ -60,22 +60,11 @@ func (o operation) Run(now time.Time, f faults.Fault) wire.Outcome {
 	return wire.Outcome{Err: e}
 }
 
-var operations = map[string]func(*Service, []byte) (operation, error){
-	"DescribeStream":   reading((*Service).describeStream),
-	"GetRecords":       reading((*Service).getRecords),
-	"GetShardIterator": reading((*Service).getShardIterator),
-	"ListStreams":      reading((*Service).listStreams),
-}
-
-// reading decodes the parameters of an operation before they are checked.
-func reading[T any](check func(*Service, *T) (operation, error)) func(*Service, []byte) (operation, error) {
-	return func(s *Service, body []byte) (operation, error) {
-		in := new(T)
-		if err := wire.Decode(body, in); err != nil {
-			return operation{}, err
-		}
-		return check(s, in)
-	}
+var operations = map[string]func(*Service, []byte) (wire.Operation, error){
+	"DescribeStream":   wire.Reading((*Service).describeStream),
+	"GetRecords":       wire.Reading((*Service).getRecords),
+	"GetShardIterator": wire.Reading((*Service).getShardIterator),
+	"ListStreams":      wire.Reading((*Service).listStreams),
 }
 
 // Decode reads and checks a request as far as that is possible without looking at streams.
@@ -84,11 +73,7 @@ func (s *Service) Decode(name string, body []byte) (wire.Operation, error) {
 	if !ok {
 		return nil, wire.Protocol("UnknownOperationException", "the operation %s is not part of the local DynamoDB Streams", name)
 	}
-	op, err := read(s, body)
-	if err != nil {
-		return nil, err
-	}
-	return op, nil
+	return read(s, body)
 }
 
 // stream is the stream of that ARN as of now, or the service's error.
@@ -120,38 +105,8 @@ func failure(typ, format string, args ...any) *wire.Error {
 	return &wire.Error{Namespace: "com.amazonaws.dynamodb.v20120810", Type: typ, Message: fmt.Sprintf(format, args...)}
 }
 
-func validation(format string, args ...any) *wire.Error {
-	return &wire.Error{Namespace: "com.amazon.coral.validate", Type: "ValidationException", Message: fmt.Sprintf(format, args...)}
-}
-
-// rules collects what is wrong with the parameters of a request.
-type rules []string
-
-func (r *rules) require(name, value string) {
-	if value == "" {
-		*r = append(*r, fmt.Sprintf("Value null at '%s' failed to satisfy constraint: Member must not be null", name))
-	}
-}
-
-// limit is a number of at least 1 and at most high, which it is if it is not there.
-func (r *rules) limit(n *int, high int) int {
-	switch {
-	case n == nil:
-		return high
-	case *n < 1:
-		*r = append(*r, fmt.Sprintf("Value '%d' at 'limit' failed to satisfy constraint: Member must have value greater than or equal to 1", *n))
-	case *n > high:
-		*r = append(*r, fmt.Sprintf("Value '%d' at 'limit' failed to satisfy constraint: Member must have value less than or equal to %d", *n, high))
-	}
-	return *n
-}
-
-func (r rules) err() error {
-	switch len(r) {
-	case 0:
-		return nil
-	case 1:
-		return validation("1 validation error detected: %s", r[0])
-	}
-	return validation("%d validation errors detected: %s", len(r), strings.Join(r, "; "))
+// limited is a number of at least 1 and at most high, which it is if it is not there.
+func limited(c *wire.Constraints, n *int, high int) int {
+	c.Number("limit", n, 1, high)
+	return *cmp.Or(n, &high)
 }
