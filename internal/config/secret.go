@@ -37,9 +37,9 @@ const maxMember = 256
 
 var (
 	// secretName is what Secrets Manager takes for a name
-	// (https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_CreateSecret.html), or an ARN of one, which
-	// ends in six characters of the service's own.
-	secretName = regexp.MustCompile(`^([A-Za-z0-9/_+=.@-]{1,512}|arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:[0-9]{12}:secret:[A-Za-z0-9/_+=.@-]{1,512}-[A-Za-z0-9]{6})$`)
+	// (https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_CreateSecret.html; those that other services
+	// made have a !), or an ARN of one, which ends in six characters of the service's own.
+	secretName = regexp.MustCompile(`^([A-Za-z0-9/_+=.@!-]{1,512}|arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:[0-9]{12}:secret:[A-Za-z0-9/_+=.@!-]{1,512}-[A-Za-z0-9]{6})$`)
 	// functionName is a name, with or without a version or an alias, or an ARN
 	// (https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html).
 	functionName = regexp.MustCompile(`^(arn:aws[a-z-]*:lambda:[a-z0-9-]+:[0-9]{12}:function:)?[A-Za-z0-9_-]{1,64}(:(\$LATEST|[A-Za-z0-9_-]{1,128}))?$`)
@@ -124,7 +124,7 @@ func (c *checker) secret(path string, s *Secret, headers map[string]string, take
 	case s.Name == "":
 		c.failf(path+".name", "is missing: the name or the ARN of a secret in Secrets Manager")
 	case !secretName.MatchString(s.Name):
-		c.failf(path+".name", "is neither a name nor a complete ARN of Secrets Manager: write letters, digits and /_+=.@- (never the secret itself)")
+		c.failf(path+".name", "is neither a name nor a complete ARN of Secrets Manager: write letters, digits and /_+=.@!- (never the secret itself)")
 	}
 	if len(s.Member) > maxMember {
 		c.failf(path+".member", "is too long: at most %d bytes", maxMember)

@@ -25,6 +25,7 @@ import (
 	"github.com/landfall-dev/landfall/internal/localaws/ddb"
 	"github.com/landfall-dev/landfall/internal/localaws/faults"
 	"github.com/landfall-dev/landfall/internal/localaws/ledger"
+	"github.com/landfall-dev/landfall/internal/localaws/secrets"
 	"github.com/landfall-dev/landfall/internal/localaws/sqs"
 	"github.com/landfall-dev/landfall/internal/localaws/wire"
 )
@@ -70,11 +71,14 @@ func New(o Options) *Account {
 		o.KeepEntries = -1
 	}
 	db := ddb.New(ddb.Options{PartitionLimits: o.PartitionLimits})
+	vault := secrets.New(Region)
 	queues := sqs.New(sqs.Options{Region: Region, InFlight: o.InFlight})
 	return &Account{
-		plan:     o.Faults,
-		ledger:   ledger.New(o.KeepEntries),
-		services: map[string]wire.Service{db.Target(): db, db.Streams.Target(): db.Streams, queues.Target(): queues},
+		plan:   o.Faults,
+		ledger: ledger.New(o.KeepEntries),
+		services: map[string]wire.Service{
+			db.Target(): db, db.Streams.Target(): db.Streams, queues.Target(): queues, vault.Target(): vault,
+		},
 		dynamodb: db,
 	}
 }
