@@ -124,12 +124,15 @@ func (q *queue) Send(ctx context.Context, row outbox.Row) outbox.Outcome {
 		return outbox.Retryable(q.code(CodeSQSNoTime), 0)
 	}
 	in.QueueUrl = &url
-	out, err := q.Client.SendMessage(ctx, in, once)
+	var watch awscall.Watch
+	out, err := q.Client.SendMessage(watch.Context(ctx), in, once, func(o *sqs.Options) { o.APIOptions = append(o.APIOptions, watch.Option) })
 	switch {
 	case err == nil && garbled(*in.MessageBody, out):
 		return outbox.Unknown(keepable(aws.ToString(out.MessageId)), q.code(CodeSQSGarbled))
 	case err == nil:
 		return outbox.Completed(keepable(aws.ToString(out.MessageId)))
+	case watch.NothingLeft():
+		return outbox.Retryable(q.trouble(err), 0)
 	case !awscall.Refused(err):
 		return outbox.Unknown("", q.trouble(err))
 	case aboutContent(awscall.Code(err)):

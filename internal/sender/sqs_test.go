@@ -6,8 +6,11 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -385,6 +388,41 @@ func TestAMessageThatMayHaveArrivedIsNotSentAgain(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// What ends before there is a connection has not arrived, though its error may read like one of a lost answer.
+func TestAMessageThatNeverLeftIsNotCalledUnknown(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*sqs.Options){
+		"no connection in time": func(o *sqs.Options) {
+			o.HTTPClient = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}}}
+		},
+		"no handshake": func(o *sqs.Options) { // the certificate is nobody's
+			server := httptest.NewTLSServer(http.NotFoundHandler())
+			server.Config.ErrorLog = log.New(io.Discard, "", 0)
+			t.Cleanup(server.Close)
+			o.BaseEndpoint = &server.URL
+		},
+		"no credentials": func(o *sqs.Options) {
+			o.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+				return aws.Credentials{}, errors.New("none")
+			})
+		},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		client := sqs.New(clientOf("http://127.0.0.1:1").Options(), change)
+		s, err := behindSQS["sqs"](client, "http://127.0.0.1:1/q")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Send(ctx, order("{}")); got.Kind != outbox.NotArrived {
+			t.Errorf("%s: %+v", name, got)
+		}
+		cancel()
 	}
 }
 
