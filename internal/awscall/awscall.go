@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/http"
 	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
@@ -33,6 +35,14 @@ func Refused(err error) bool {
 func Throttled(code string) bool {
 	_, throttled := retry.DefaultThrottleErrorCodes[code]
 	return throttled
+}
+
+// AboutContent reports whether a refusal of SQS is about what was sent, and not about who sent it, where or how often.
+func AboutContent(code string) bool {
+	return slices.ContainsFunc([]string{
+		"InvalidMessageContents", "InvalidParameterValue", "InvalidAttributeValue", "MissingParameter",
+		"MissingRequiredParameter", "Unsupported", "TooLong",
+	}, func(part string) bool { return strings.Contains(code, part) })
 }
 
 func notConnected(err error) bool {
