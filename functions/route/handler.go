@@ -63,13 +63,12 @@ func (h *handler) incoming(r record) (routing.Incoming, error) {
 	if r.err != nil {
 		return routing.Incoming{}, r.err
 	}
-	queue := r.EventSourceARN[strings.LastIndexByte(r.EventSourceARN, ':')+1:]
-	group, found := h.Ingress[queue]
+	group := h.Group(r.EventSourceARN)
 	switch {
-	case strings.HasSuffix(queue, ".fifo"):
-		return routing.Incoming{}, fmt.Errorf("queue %.80q is FIFO: an ingress queue is a standard queue", queue)
-	case !found:
-		return routing.Incoming{}, fmt.Errorf("queue %.80q is the ingress queue of no group of the configuration", queue)
+	case strings.HasSuffix(r.EventSourceARN, ".fifo"):
+		return routing.Incoming{}, fmt.Errorf("queue %.160q is FIFO: an ingress queue is a standard queue", r.EventSourceARN)
+	case group == "":
+		return routing.Incoming{}, fmt.Errorf("queue %.160q is the ingress queue of no group of the configuration", r.EventSourceARN)
 	}
 	return r.source().Incoming(group, *r.ReceiptHandle, r.sentAt(), r.receives()), nil
 }

@@ -19,6 +19,9 @@ type Forwarder struct {
 	URL func(ctx context.Context, name string) (string, error)
 	// Functions calls consumers that are functions.
 	Functions Invoker
+	// IsIngress tells by its name or ARN whether a queue is one that messages come from: nothing is forwarded there,
+	// or it would go round in circles. Defaults to none.
+	IsIngress func(queue string) bool
 }
 
 var _ routing.Forwarder = (*Forwarder)(nil)
@@ -35,6 +38,8 @@ func (f *Forwarder) Forward(ctx context.Context, forwards []routing.Forward) []r
 		switch {
 		case kind == schema.TargetLambda && f.Functions != nil:
 			calls.Go(func() { answers[i] = f.call(ctx, name, forward) })
+		case kind == schema.TargetSQS && f.IsIngress != nil && f.IsIngress(name):
+			answers[i] = routing.Answer{Kind: routing.NotTaken, Text: "its target is an ingress queue"}
 		case kind == schema.TargetSQS && !strings.HasSuffix(name, ".fifo"):
 			queued.entries = append(queued.entries, source(forward.Incoming).with(forward.Envelope.Text()))
 			queued.queues = append(queued.queues, name)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"time"
 
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
@@ -86,14 +87,22 @@ func NewRouting(cfg *config.Config, clients Clients, logger *slog.Logger) (*Rout
 				return functions.Get(routefn.Spec{Kind: routefn.Kind(r.Kind), Argument: r.Argument})
 			},
 		},
-		Ingress:   &routesqs.Ingress{Client: clients.SQS, URL: queues.URL},
-		Forwarder: &routesqs.Forwarder{Client: clients.SQS, URL: queues.URL, Functions: clients.Lambda},
+		Ingress: &routesqs.Ingress{Client: clients.SQS, URL: queues.URL},
+		Forwarder: &routesqs.Forwarder{
+			Client: clients.SQS, URL: queues.URL, Functions: clients.Lambda,
+			IsIngress: func(queue string) bool { return r.Group(queue) != "" },
+		},
 		DeadLetters: &routesqs.DeadLetters{
 			Client: clients.SQS, URL: queues.URL,
 			Queue: func(group string) string { return schema.DeadLetterQueue(prefix, group) },
 		},
 	}
 	return r, nil
+}
+
+// Group is the group of an ingress queue, by its name or ARN; "" if it is none.
+func (r *Routing) Group(queue string) string {
+	return r.Ingress[queue[strings.LastIndexByte(queue, ':')+1:]]
 }
 
 // groups are the groups of the configuration as the domain sees them.
