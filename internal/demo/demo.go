@@ -64,6 +64,7 @@ type demo struct {
 	desk                   *desk.Desk
 	store                  *outboxdb.Store
 	remote                 *remote
+	payloads               []payloads.Payload
 	effects                []effect
 	byName                 map[string]outbox.ID
 
@@ -113,14 +114,15 @@ func Run(ctx context.Context, o Options) (_ *Summary, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, d.stop()) }()
-	if err := d.put(ctx); err != nil {
-		return nil, err
-	}
 	if err := d.desk.Begin(ctx, sweepEvery); err != nil {
 		return nil, err
 	}
+	opens := time.After(partnerOpens)
+	if err := d.put(ctx); err != nil {
+		return nil, err
+	}
 	select {
-	case <-time.After(partnerOpens):
+	case <-opens:
 	case <-ctx.Done():
 		return nil, errors.New("interrupted")
 	}
@@ -133,7 +135,12 @@ func Run(ctx context.Context, o Options) (_ *Summary, err error) {
 	}
 	close(d.remote.stop)
 	d.remote.late.Wait()
-	return d.summarise(ctx)
+	cost := d.cost() // of this act alone
+	routing, err := d.route(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return d.summarise(ctx, cost, routing)
 }
 
 // makeFolder makes this run's own folder, and forgets what an earlier run concluded.
@@ -165,6 +172,7 @@ func (d *demo) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	d.payloads = all
 	if d.Rows == 0 {
 		d.Rows = len(all) * len(destinations)
 	}
@@ -190,7 +198,7 @@ func keyOf(p payloads.Payload, n int) string {
 }
 
 func (d *demo) start(ctx context.Context, main, partner string) error {
-	yaml := strings.NewReplacer("MAIN", main, "PARTNER", partner).Replace(configuration)
+	yaml := strings.NewReplacer("MAIN", main, "PARTNER", partner, "QUEUES", d.prefix).Replace(configuration)
 	cfg, err := config.ParseYAML("landfall.yaml", []byte(yaml))
 	if err != nil {
 		return err
@@ -206,12 +214,12 @@ func (d *demo) start(ctx context.Context, main, partner string) error {
 		return err
 	}
 	d.store = outboxdb.New(d.desk.DynamoDB("demo"), d.desk.OutboxTable())
-	where := "a DynamoDB in this process"
+	where := "an AWS in this process"
 	if d.Endpoint != "" {
-		where = "a DynamoDB that was there"
+		where = "an AWS that was there"
 	}
-	fmt.Fprintf(d.out, "%s at %s; the binaries of dispatch and reconcile, started every %v (their log: %s)\n",
-		where, d.desk.Endpoint, sweepEvery, log.path)
+	fmt.Fprintf(d.out, "%s at %s; the functions' binaries, told of new rows by the table's stream, of messages by\n"+
+		"queues, and started every %v (their log: %s)\n", where, d.desk.Endpoint, sweepEvery, log.path)
 	return nil
 }
 

@@ -172,7 +172,11 @@ func TestRunJSONIsNotOfAnotherForm(t *testing.T) {
 		Seed: 1, Seconds: 2.5, Cost: &Cost{WriteUnits: 3, ReadUnits: 4, Calls: 5},
 		Outbox: Counts{
 			Rows: 1, Completed: 2, Failed: 3, Unknown: 4, Open: 5, Retried: 6, Attempts: 7, TakenOver: 8, Killed: 9, Reconciled: 10,
-			Effects: 11, Duplicates: 12, Lost: 13, FailedWithEffect: 14,
+			LeftAfter: 10.5, Effects: 11, Duplicates: 12, Lost: 13, FailedWithEffect: 14,
+		},
+		Routing: &Routing{
+			Messages: 1, Accepted: 2, FirstTry: 3, Rerouted: 4, Declined: 5, TooLate: 6, DeadLettered: 7, AcceptedTwice: 8, Lost: 9,
+			Open: 10, RerouteMedian: 11, RerouteWorst: 12, By: map[string]int{"steady": 13},
 		},
 	}
 	if err := s.write(file); err != nil {
@@ -183,8 +187,9 @@ func TestRunJSONIsNotOfAnotherForm(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `{"seed":1,"seconds":2.5,"outbox":{"rows":1,"completed":2,"failed":3,"unknown":4,"open":5,"retried":6,"attempts":7,` +
-		`"taken_over":8,"killed":9,"reconciled":10,"effects":11,"duplicates":12,"lost":13,"failed_with_effect":14},` +
-		`"cost":{"write_units_per_effect":3,"read_units_per_effect":4,"calls_per_effect":5}}`
+		`"taken_over":8,"killed":9,"reconciled":10,"left_after_median_ms":10.5,"effects":11,"duplicates":12,"lost":13,"failed_with_effect":14},` +
+		`"cost":{"write_units_per_effect":3,"read_units_per_effect":4,"calls_per_effect":5},"routing":{"messages":1,"accepted":2,"first_try":3,"rerouted":4,"declined":5,"too_late":6,` +
+		`"dead_lettered":7,"accepted_twice":8,"lost":9,"open":10,"reroute_median_ms":11,"reroute_worst_ms":12,"by":{"steady":13}}}`
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, got); err != nil || compact.String() != want {
 		t.Errorf("run.json is %s, %v\nwant %s", &compact, err, want)

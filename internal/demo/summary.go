@@ -24,7 +24,8 @@ type Summary struct {
 	Seconds float64 `json:"seconds"`
 	Outbox  Counts  `json:"outbox"`
 	// Cost is null where the AWS does not count.
-	Cost *Cost `json:"cost"`
+	Cost    *Cost    `json:"cost"`
+	Routing *Routing `json:"routing"`
 
 	// problems are what the verdict objects to.
 	problems []string
@@ -47,6 +48,8 @@ type Counts struct {
 	Killed int `json:"killed"`
 	// Reconciled rows were unknown until the remote was asked.
 	Reconciled int `json:"reconciled"`
+	// LeftAfter is how long rows with one attempt had waited when they were claimed, the median, in milliseconds.
+	LeftAfter float64 `json:"left_after_median_ms"`
 	// Effects is what the remote's own log says that it did; Duplicates are effects beyond one per row.
 	Effects    int `json:"effects"`
 	Duplicates int `json:"duplicates"`
@@ -72,13 +75,13 @@ func (s *Summary) Err() error {
 }
 
 // summarise holds the rows against the remote's log, prints what it finds and writes run.json.
-func (d *demo) summarise(ctx context.Context) (*Summary, error) {
-	s := &Summary{Seed: d.Seed}
-	s.Cost = d.cost() // before the reading that only this summary does
+func (d *demo) summarise(ctx context.Context, cost *Cost, routing *Routing) (*Summary, error) {
+	s := &Summary{Seed: d.Seed, Cost: cost, Routing: routing, problems: routing.problems}
 	each := map[string]*Counts{}
 	for _, name := range destinations {
 		each[name] = &Counts{}
 	}
+	var waits []time.Duration
 	for _, e := range d.effects {
 		row, err := d.store.Get(ctx, e.ID)
 		if err != nil {
@@ -86,6 +89,9 @@ func (d *demo) summarise(ctx context.Context) (*Summary, error) {
 		}
 		effects, lookups := d.logOf(e.name())
 		d.count(each[e.Destination], row, effects, lookups)
+		if row.AttemptCount == 1 {
+			waits = append(waits, row.ClaimedAt.Sub(row.CreatedAt))
+		}
 		if problem := d.unexpected(e, row); problem != "" {
 			s.problems = append(s.problems, problem)
 		}
@@ -95,6 +101,7 @@ func (d *demo) summarise(ctx context.Context) (*Summary, error) {
 		s.Outbox.add(*c)
 	}
 	s.Outbox.Killed = len(d.killed)
+	s.Outbox.LeftAfter, _ = spread(waits)
 	if s.Cost != nil {
 		s.Cost.perEffect(s.Outbox.Effects)
 	}
@@ -246,6 +253,7 @@ func (d *demo) print(s *Summary, each map[string]*Counts) {
 			c.Attempts, c.Retried, c.TakenOver, c.Reconciled, c.Effects, c.Duplicates, c.Lost)
 	}
 	_ = table.Flush()
+	fmt.Fprintf(d.out, "\nrows that needed one attempt left %.0f ms after they were put (median)\n", s.Outbox.LeftAfter)
 	fmt.Fprintln(d.out, "\nwhat the remote did with the requests that reached it:")
 	for a, n := range d.remote.did {
 		fmt.Fprintf(d.out, "  %5d  %s\n", n, act(a))
@@ -255,7 +263,18 @@ func (d *demo) print(s *Summary, each map[string]*Counts) {
 		fmt.Fprintf(d.out, "\n%d rows wait for a person, as outcome_unknown: an attempt may have arrived, sending again could double the\n", s.Outbox.Unknown)
 		fmt.Fprintln(d.out, "effect, and their remote cannot be asked. (landfall rows resolve is for that.) Landfall never guesses.")
 	}
+	d.printRouting(s.Routing)
 	d.verdict(d.out, s)
+}
+
+// spread is the median and the worst, in milliseconds; 0 where there is none.
+func spread(all []time.Duration) (median, worst float64) {
+	if len(all) == 0 {
+		return 0, 0
+	}
+	slices.Sort(all)
+	in := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+	return in(all[len(all)/2]), in(all[len(all)-1])
 }
 
 func (d *demo) verdict(out io.Writer, s *Summary) {

@@ -51,6 +51,7 @@ func (d *Desk) mapStream(ctx context.Context) error {
 	return d.Stack.MapStream(ctx, devstack.StreamMapping{
 		Function: "stream", Client: dynamodbstreams.NewFromConfig(d.SDK("lambda")), Table: d.OutboxTable(),
 		Filters:               []string{fmt.Sprintf(`{"eventName":["INSERT"],"dynamodb":{"NewImage":{%q:{"S":[%q]}}}}`, schema.Status, schema.StatusPending)},
+		BatchSize:             schema.StreamBatch,
 		StartingPosition:      streamtypes.ShardIteratorTypeTrimHorizon,
 		ParallelizationFactor: devstack.MaxParallelizationFactor, BisectBatchOnFunctionError: true,
 		MaximumRetryAttempts: schema.StreamRetries, MaximumRecordAge: schema.StreamRecordAge * time.Second,

@@ -96,9 +96,11 @@ const MessageIDAttribute = "landfall-id"
 // StreamFailures is the name of the queue that is told of batches of the stream that the fast path could not be given.
 func StreamFailures(prefix string) string { return prefix + "-stream-failures" }
 
-// The fast path's share of the stream: how often a batch is tried again, and how old a record may be, in seconds. What
+// The fast path's share of the stream: how many records a batch has, few, because those that wait for a remote that
+// stalls hold up what comes behind them; how often a batch is tried again, and how old a record may be, in seconds. What
 // is older is the sweep's.
 const (
+	StreamBatch     = 10
 	StreamRetries   = 3
 	StreamRecordAge = 300
 )
