@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
 	"github.com/landfall-dev/landfall"
 	"github.com/landfall-dev/landfall/internal/config"
 	"github.com/landfall-dev/landfall/internal/desk"
@@ -77,6 +80,19 @@ func (b *Bench) Row(destination, key string) outbox.Row {
 		b.Fatal(err)
 	}
 	return row
+}
+
+// NothingStored fails the test if a text stands anywhere in the outbox table.
+func (b *Bench) NothingStored(text string) {
+	b.Helper()
+	out, err := b.DynamoDB("test").Scan(b.Context(), &dynamodb.ScanInput{TableName: aws.String(schema.OutboxTable)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	stored, err := json.Marshal(out.Items)
+	if err != nil || strings.Contains(string(stored), text) {
+		b.Errorf("%q is stored, or cannot be looked for: %v", text, err)
+	}
 }
 
 // Raw sends an event and returns what the function answers, an error perhaps.

@@ -116,11 +116,15 @@ func TestSecretsOfAnotherVersionAreNotCurrent(t *testing.T) {
 	for _, in := range []secretsmanager.GetSecretValueInput{
 		{SecretId: id, VersionStage: aws.String("another")},
 		{SecretId: id, VersionId: aws.String(strings.Repeat("0", 36))},
-		{SecretId: id, VersionId: second.VersionId, VersionStage: aws.String("AWSCURRENT")},
 	} {
 		if _, err := v.GetSecretValue(t.Context(), &in); !errors.As(err, &missing) {
 			t.Errorf("%v: %v", in, err)
 		}
+	}
+	var mismatch *types.InvalidRequestException
+	in := secretsmanager.GetSecretValueInput{SecretId: id, VersionId: second.VersionId, VersionStage: aws.String("AWSCURRENT")}
+	if _, err := v.GetSecretValue(t.Context(), &in); !errors.As(err, &mismatch) {
+		t.Errorf("a version without the label: %v", err)
 	}
 }
 

@@ -167,7 +167,10 @@ func (s *Service) getSecretValue(in *getSecretValueInput) (operation, error) {
 				}{versionAnswer{x.identity(), v.id, v.stages}, v.SecretString, v.SecretBinary, seconds(v.created)}, nil
 			}
 		}
-		if in.VersionId != "" {
+		switch v := x.versions[in.VersionId]; {
+		case v != nil:
+			return nil, failure("InvalidRequestException", "You provided a VersionStage that is not associated to the provided VersionId.")
+		case in.VersionId != "":
 			return nil, failure("ResourceNotFoundException", "Secrets Manager can't find the specified secret value for VersionId: %s", in.VersionId)
 		}
 		return nil, failure("ResourceNotFoundException", "Secrets Manager can't find the specified secret value for staging label: %s", in.VersionStage)
