@@ -86,6 +86,7 @@ Exit codes: 0 done; 1 the answer is no, or it failed; 2 the command line or its 
 		a.demoCommand(),
 		a.devCommand(),
 		a.enqueueCommand(),
+		a.initCommand(),
 		a.rowsCommand(),
 		a.validateCommand(),
 		a.versionCommand(),

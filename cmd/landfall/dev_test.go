@@ -39,7 +39,7 @@ destinations:
 		t.Fatal(err)
 	}
 	exported := map[string]string{}
-	for range 6 {
+	for range 9 {
 		variable, isExport := strings.CutPrefix(<-stdout, "export ")
 		name, value, _ := strings.Cut(variable, "=")
 		if exported[name] = value; !isExport || value == "" {

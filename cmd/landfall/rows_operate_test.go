@@ -25,7 +25,7 @@ func (b *rowsBundle) doubt(key string, ago time.Duration) (name string) {
 		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 	}), schema.OutboxTable)
 	id, until := outbox.ID{Destination: "mail", Key: key}, time.Now().Add(-ago)
-	row, err := store.Claim(b.t.Context(), outbox.Claim{ID: id, Token: "token-of-22-characters", At: time.Now(), Until: until, Attempts: 5})
+	row, err := store.Claim(b.t.Context(), outbox.Claim{ID: id, Token: "token-of-22-characters", At: time.Now(), Due: time.Now().Add(time.Minute), Until: until, Attempts: 5})
 	if err == nil {
 		row.Lane.Kind = outbox.UnknownLane
 		err = store.Settle(b.t.Context(), outbox.Settlement{
