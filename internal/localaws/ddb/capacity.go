@@ -40,12 +40,12 @@ type charge struct {
 func (c change) charges(factor float64) []charge {
 	item, t := c.item(), c.table
 	units := factor * writeUnits(max(c.old.Size(), c.new.Size()))
-	list := []charge{{ledger.Cost{Table: t.name, Write: units}, item[t.key.hash.name]}}
+	list := []charge{{ledger.Cost{Table: t.name, Write: units}, item[t.key[0].name]}}
 	for _, ix := range t.indexes {
 		goes, comes, replaced := ix.effect(c)
 		for _, e := range []attr.Map{goes, comes} {
 			if e != nil {
-				list = append(list, charge{ledger.Cost{Table: t.name, Index: ix.name, Write: writeUnits(max(replaced, e.Size()))}, e[ix.key.hash.name]})
+				list = append(list, charge{ledger.Cost{Table: t.name, Index: ix.name, Write: writeUnits(max(replaced, e.Size()))}, e[ix.key[0].name]})
 			}
 		}
 	}

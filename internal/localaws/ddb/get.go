@@ -52,9 +52,9 @@ func (db *DB) found(j *job, l lookup) (attr.Map, error) {
 	if err := t.key.check(l.key); err != nil {
 		return nil, err
 	}
-	item := t.items.get(string(t.key.position(l.key)))
+	item := t.items.get(t.key.position(l.key))
 	cost := ledger.Cost{Table: t.name, Read: l.factor * readUnits(item.Size(), true)}
-	if err := db.affordable(t, j.now, charge{cost, l.key[t.key.hash.name]}); err != nil {
+	if err := db.affordable(t, j.now, charge{cost, l.key[t.key[0].name]}); err != nil {
 		return nil, err
 	}
 	j.costs = append(j.costs, cost)
@@ -119,7 +119,7 @@ func (db *DB) transactGet(j *job, in *transactGetInput, lookups []lookup) (any, 
 	reasons, items, bytes := make([]reason, len(lookups)), make([]itemAnswer, len(lookups)), 0
 	for i, l := range lookups {
 		item, err := db.found(j, l)
-		if t := db.tables[l.table]; err == nil && t.held[string(t.key.position(l.key))] {
+		if t := db.tables[l.table]; err == nil && t.held[t.key.position(l.key)] {
 			err = conflict()
 		}
 		items[i].Item, reasons[i] = item, because(err)

@@ -9,11 +9,8 @@ import (
 	"github.com/landfall-dev/landfall/internal/localaws/wire"
 )
 
-// Size limits of keys, in bytes.
-const (
-	maxHashKey = 2048
-	maxSortKey = 1024
-)
+// maxKeySizes are the most bytes of a hash key and of a sort key.
+var maxKeySizes = [2]int{2048, 1024}
 
 // keyAttr is an attribute of a key and its type: S, N or B.
 type keyAttr struct {
@@ -21,23 +18,25 @@ type keyAttr struct {
 	typ  attr.Type
 }
 
-// keySchema is the key of a table or index; sort.name is empty if it has none.
-type keySchema struct{ hash, sort keyAttr }
+// keySchema is the key of a table or index: the hash key, then the sort key if there is one; or all by which the entries
+// of an index are in order, those of the table's key behind its own.
+type keySchema []keyAttr
 
-func (k keySchema) attrs() []keyAttr {
-	if k.sort.name == "" {
-		return []keyAttr{k.hash}
+// sort is the sort key, without a name if there is none.
+func (k keySchema) sort() keyAttr {
+	if len(k) < 2 {
+		return keyAttr{}
 	}
-	return []keyAttr{k.hash, k.sort}
+	return k[1]
 }
 
 func (k keySchema) has(name string) bool {
-	return name == k.hash.name || name == k.sort.name
+	return slices.ContainsFunc(k, func(a keyAttr) bool { return a.name == name })
 }
 
 // within reports whether an item has all attributes of the key, of their types.
 func (k keySchema) within(item attr.Map) bool {
-	return !slices.ContainsFunc(k.attrs(), func(a keyAttr) bool {
+	return !slices.ContainsFunc(k, func(a keyAttr) bool {
 		v := item[a.name]
 		return v == nil || v.Type() != a.typ
 	})
@@ -46,7 +45,7 @@ func (k keySchema) within(item attr.Map) bool {
 // pick is the key of an item.
 func (k keySchema) pick(item attr.Map) attr.Map {
 	key := attr.Map{}
-	for _, a := range k.attrs() {
+	for _, a := range k {
 		if v := item[a.name]; v != nil {
 			key[a.name] = v
 		}
@@ -62,18 +61,18 @@ func partition(hash attr.Value) []byte {
 	return encoded
 }
 
-// position is where an item, which has the key, stands in the table's order.
-func (k keySchema) position(item attr.Map) []byte {
-	p := partition(item[k.hash.name])
-	if k.sort.name != "" {
-		p = attr.AppendKey(p, item[k.sort.name])
+// position is where an item, which has the key, stands in order.
+func (k keySchema) position(item attr.Map) string {
+	p := partition(item[k[0].name])
+	for _, a := range k[1:] {
+		p = attr.AppendKey(p, item[a.name])
 	}
-	return p
+	return string(p)
 }
 
 // check is an error unless key has the attributes of the schema and no others, of the right types and sizes.
 func (k keySchema) check(key attr.Map) error {
-	if len(key) != len(k.attrs()) || !k.within(key) {
+	if len(key) != len(k) || !k.within(key) {
 		return wire.Validation("The provided key element does not match the schema")
 	}
 	return k.checkSizes(key)
@@ -83,12 +82,12 @@ func (k keySchema) check(key attr.Map) error {
 var emptyValue = map[attr.Type]string{attr.TypeS: "empty string value", attr.TypeB: "empty binary value"}
 
 func (k keySchema) checkSizes(item attr.Map) error {
-	for _, a := range k.attrs() {
+	for i, a := range k {
 		size := attr.Size(item[a.name])
 		if err := cmp.Or(
 			wire.Forbid(size == 0, "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an %s. Key: %s", emptyValue[a.typ], a.name),
-			wire.Forbid(a == k.hash && size > maxHashKey, invalidParameters+"Size of hashkey has exceeded the maximum size limit of%d bytes", maxHashKey),
-			wire.Forbid(a == k.sort && size > maxSortKey, invalidParameters+"Aggregated size of all range keys has exceeded the size limit of %d bytes", maxSortKey),
+			wire.Forbid(i == 0 && size > maxKeySizes[i], invalidParameters+"Size of hashkey has exceeded the maximum size limit of%d bytes", maxKeySizes[i]),
+			wire.Forbid(size > maxKeySizes[i], invalidParameters+"Aggregated size of all range keys has exceeded the size limit of %d bytes", maxKeySizes[i]),
 		); err != nil {
 			return err
 		}
@@ -98,7 +97,7 @@ func (k keySchema) checkSizes(item attr.Map) error {
 
 // checkItem is an error unless an item that is about to be put has a key.
 func (k keySchema) checkItem(item attr.Map) error {
-	for _, a := range k.attrs() {
+	for _, a := range k {
 		switch v := item[a.name]; {
 		case v == nil:
 			return wire.Validation(invalidParameters+"Missing the key %s in the item", a.name)

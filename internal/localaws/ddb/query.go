@@ -2,7 +2,6 @@ package ddb
 
 import (
 	"cmp"
-	"maps"
 
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/expr"
@@ -101,6 +100,7 @@ type source struct {
 	table *table
 	index *index // nil for the table
 	key   keySchema
+	order keySchema
 	items *store
 }
 
@@ -110,13 +110,13 @@ func (db *DB) source(j *job, p *page) (source, error) {
 		return source{}, err
 	}
 	if p.in.IndexName == nil {
-		return source{table: t, key: t.key, items: &t.items}, nil
+		return source{t, nil, t.key, t.key, &t.items}, nil
 	}
 	ix := t.index(*p.in.IndexName)
 	if ix == nil {
 		return source{}, wire.Validation("The table does not have the specified index: %s", *p.in.IndexName)
 	}
-	s := source{t, ix, ix.key, &ix.items}
+	s := source{t, ix, ix.key, ix.order, &ix.items}
 	if ix.local {
 		return s, nil
 	}
@@ -131,27 +131,12 @@ func (db *DB) source(j *job, p *page) (source, error) {
 	)
 }
 
-// position is where an item that the source has stands in it.
-func (s source) position(item attr.Map) string {
-	if s.index != nil {
-		return s.index.position(item)
-	}
-	return string(s.key.position(item))
-}
-
-// lastKey is the LastEvaluatedKey that leads to behind an item.
-func (s source) lastKey(item attr.Map) attr.Map {
-	key := s.table.key.pick(item)
-	maps.Copy(key, s.key.pick(item))
-	return key
-}
-
 // start is the position that an ExclusiveStartKey stands for.
 func (s source) start(key attr.Map) (string, error) {
-	if !s.table.key.within(key) || !s.key.within(key) {
+	if !s.order.within(key) {
 		return "", wire.Validation("The provided starting key is invalid: The provided key element does not match the schema")
 	}
-	return s.position(key), wire.Forbid(len(key) != len(s.lastKey(key)), "The provided starting key is invalid")
+	return s.order.position(key), wire.Forbid(len(key) != len(s.order.pick(key)), "The provided starting key is invalid")
 }
 
 // read answers a Query or Scan.
@@ -189,7 +174,7 @@ func (s source) collect(p *page, sp span) (answer pageAnswer, bytes int, fetched
 		answer.ScannedCount++
 		item := e.item
 		if s.fetches(p) {
-			item = s.table.items.get(string(s.table.key.position(item)))
+			item = s.table.items.get(s.table.key.position(item))
 			fetched += readUnits(item.Size(), p.in.ConsistentRead)
 		}
 		if p.filter == nil || p.filter.Matches(item) {
@@ -200,7 +185,7 @@ func (s source) collect(p *page, sp span) (answer pageAnswer, bytes int, fetched
 			items = append(items, item)
 		}
 		if bytes > maxPage || p.in.Limit != nil && answer.ScannedCount == *p.in.Limit {
-			answer.LastEvaluatedKey = s.lastKey(e.item)
+			answer.LastEvaluatedKey = s.order.pick(e.item)
 			break
 		}
 	}

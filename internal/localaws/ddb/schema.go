@@ -116,11 +116,7 @@ func schemaOf(elements []keyElement, defined map[string]*definition) (keySchema,
 			return k, undefined(elements, defined)
 		}
 		d.used = true
-		if e.KeyType == "HASH" {
-			k.hash = keyAttr{e.AttributeName, d.typ}
-		} else {
-			k.sort = keyAttr{e.AttributeName, d.typ}
-		}
+		k = append(k, keyAttr{e.AttributeName, d.typ})
 	}
 	return k, nil
 }
@@ -138,7 +134,7 @@ func (spec *tableSpec) addIndexes(t *table, defined map[string]*definition) erro
 	if err := cmp.Or(
 		wire.Forbid(len(spec.LocalSecondaryIndexes) > maxLocalIndexes, invalidParameters+"Number of LocalSecondaryIndexes exceeds per-table limit of %d", maxLocalIndexes),
 		wire.Forbid(len(spec.GlobalSecondaryIndexes) > maxGlobalIndexes, invalidParameters+"GlobalSecondaryIndex count exceeds the per-table limit of %d", maxGlobalIndexes),
-		wire.Forbid(len(spec.LocalSecondaryIndexes) > 0 && t.key.sort.name == "", invalidParameters+"Table KeySchema does not have a range key, which is required when specifying a LocalSecondaryIndex"),
+		wire.Forbid(len(spec.LocalSecondaryIndexes) > 0 && len(t.key) < 2, invalidParameters+"Table KeySchema does not have a range key, which is required when specifying a LocalSecondaryIndex"),
 	); err != nil {
 		return err
 	}
@@ -150,8 +146,8 @@ func (spec *tableSpec) addIndexes(t *table, defined map[string]*definition) erro
 		ix.local = i < len(spec.LocalSecondaryIndexes)
 		if err := cmp.Or(
 			wire.Forbid(t.index(ix.name) != nil, invalidParameters+"Duplicate index name: %s", ix.name),
-			wire.Forbid(ix.local && ix.key.hash != t.key.hash, invalidParameters+"Index KeySchema does not have the same leading hash key as table KeySchema for index: %s. index hash key: %s, table hash key: %s", ix.name, ix.key.hash.name, t.key.hash.name),
-			wire.Forbid(ix.local && ix.key.sort.name == "", invalidParameters+"Index KeySchema does not have a range key for index: %s", ix.name),
+			wire.Forbid(ix.local && ix.key[0] != t.key[0], invalidParameters+"Index KeySchema does not have the same leading hash key as table KeySchema for index: %s. index hash key: %s, table hash key: %s", ix.name, ix.key[0].name, t.key[0].name),
+			wire.Forbid(ix.local && len(ix.key) < 2, invalidParameters+"Index KeySchema does not have a range key for index: %s", ix.name),
 			wire.Forbid(!ix.local && spec.onDemand() && s.ProvisionedThroughput != nil, invalidParameters+"ProvisionedThroughput should not be specified for index: %s when BillingMode is PAY_PER_REQUEST", ix.name),
 			wire.Forbid(!ix.local && !spec.onDemand() && s.ProvisionedThroughput == nil, invalidParameters+"ProvisionedThroughput must be specified for index: %s", ix.name),
 		); err != nil {
@@ -168,11 +164,11 @@ func newIndex(s indexSpec, base keySchema, defined map[string]*definition) (*ind
 	if err != nil {
 		return nil, err
 	}
-	ix := &index{name: s.IndexName, spec: s, key: key, base: base}
+	ix := &index{name: s.IndexName, spec: s, key: key, order: slices.Concat(key, base)}
 	kind, named := s.Projection.ProjectionType, s.Projection.NonKeyAttributes
 	if kind != "ALL" {
 		ix.keep = map[string]bool{}
-		for _, a := range append(base.attrs(), key.attrs()...) {
+		for _, a := range ix.order {
 			ix.keep[a.name] = true
 		}
 		for _, name := range named {

@@ -75,7 +75,7 @@ func segment(in *pageInput) span {
 
 // queried is the part of one partition that a key condition selects.
 func (s source) queried(p *page) (span, error) {
-	k, err := expr.ParseKeyCondition(*p.in.KeyConditionExpression, p.scope, s.key.hash.name, s.key.sort.name)
+	k, err := expr.ParseKeyCondition(*p.in.KeyConditionExpression, p.scope, s.key[0].name, s.key.sort().name)
 	if err != nil {
 		return span{}, invalid("", err)
 	}
@@ -110,7 +110,7 @@ func checkOperands(key keySchema, k expr.KeyCondition) error {
 	for _, o := range []struct {
 		a keyAttr
 		v attr.Value
-	}{{key.hash, k.Hash}, {key.sort, k.Low}, {key.sort, k.High}} {
+	}{{key[0], k.Hash}, {key.sort(), k.Low}, {key.sort(), k.High}} {
 		if o.v == nil {
 			continue
 		}
@@ -121,7 +121,7 @@ func checkOperands(key keySchema, k expr.KeyCondition) error {
 			return wire.Validation("One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: %s", o.a.name)
 		}
 	}
-	if k.Op == "begins_with" && key.sort.typ == attr.TypeN {
+	if k.Op == "begins_with" && key.sort().typ == attr.TypeN {
 		return wire.Validation("Invalid KeyConditionExpression: Incorrect operand type for operator or function; operator or function: begins_with, operand type: N")
 	}
 	return nil

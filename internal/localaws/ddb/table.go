@@ -35,7 +35,7 @@ type index struct {
 	local   bool
 	spec    indexSpec
 	key     keySchema
-	base    keySchema       // the table's
+	order   keySchema       // by which entries are in order
 	keep    map[string]bool // attributes that entries have; nil for all
 	items   store
 	history []indexChange // latest last, for stale reads
@@ -76,26 +76,14 @@ func (ix *index) lacks(p *expr.Projection) string {
 	return ""
 }
 
-// position is where an entry stands: in the order of the index's key, ties in the order of the table's.
-func (ix *index) position(entry attr.Map) string {
-	p := ix.key.position(entry)
-	for _, a := range ix.base.attrs() {
-		p = attr.AppendKey(p, entry[a.name])
-	}
-	return string(p)
-}
-
 // checkKeys is an error if an item has a key attribute of the index of another type, or empty, or too large.
 func (ix *index) checkKeys(item attr.Map) error {
-	for _, a := range ix.key.attrs() {
+	for i, a := range ix.key {
 		v := item[a.name]
 		if v == nil {
 			continue
 		}
-		limit, size := maxHashKey, attr.Size(v)
-		if a == ix.key.sort {
-			limit = maxSortKey
-		}
+		limit, size := maxKeySizes[i], attr.Size(v)
 		if err := cmp.Or(
 			wire.Forbid(v.Type() != a.typ, invalidParameters+"Type mismatch for Index Key %s Expected: %s Actual: %s IndexName: %s", a.name, a.typ, v.Type(), ix.name),
 			wire.Forbid(size == 0, "One or more parameter values are not valid. A value specified for a secondary index key is not supported. The AttributeValue for a key attribute cannot contain an %s. IndexName: %s, IndexKey: %s", emptyValue[a.typ], ix.name, a.name),
@@ -115,7 +103,7 @@ func (ix *index) effect(c change) (goes, comes attr.Map, replaced int) {
 	case goes == nil || comes == nil:
 	case attr.Equal(goes, comes):
 		return nil, nil, 0
-	case ix.position(goes) == ix.position(comes):
+	case ix.order.position(goes) == ix.order.position(comes):
 		return nil, comes, goes.Size()
 	}
 	return goes, comes, 0
@@ -175,10 +163,10 @@ func (c change) apply(now time.Time) {
 	for _, ix := range t.indexes {
 		goes, comes, _ := ix.effect(c)
 		if goes != nil {
-			ix.set(ix.position(goes), nil, now)
+			ix.set(ix.order.position(goes), nil, now)
 		}
 		if comes != nil {
-			ix.set(ix.position(comes), comes, now)
+			ix.set(ix.order.position(comes), comes, now)
 		}
 	}
 }

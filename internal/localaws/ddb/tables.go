@@ -13,30 +13,24 @@ import (
 // What CreateTable is told, and DescribeTable tells.
 type (
 	attributeDefinition struct{ AttributeName, AttributeType string }
-
-	keyElement struct{ AttributeName, KeyType string }
-
-	projectionSpec struct {
+	keyElement          struct{ AttributeName, KeyType string }
+	projectionSpec      struct {
 		ProjectionType   string   `json:",omitempty"`
 		NonKeyAttributes []string `json:",omitempty"`
 	}
-
 	throughput struct {
 		ReadCapacityUnits, WriteCapacityUnits int64
 	}
-
 	indexSpec struct {
 		IndexName             string
 		KeySchema             []keyElement
 		Projection            projectionSpec
 		ProvisionedThroughput *throughput `json:",omitempty"`
 	}
-
 	streamSpec struct {
 		StreamEnabled  bool
 		StreamViewType string `json:",omitempty"`
 	}
-
 	tableSpec struct {
 		TableName                 *string
 		AttributeDefinitions      []attributeDefinition

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -76,27 +77,21 @@ func (db *DB) transactWriteItems(in *transactInput) (operation, error) {
 
 // mutation is the only write that an item of a transaction may hold; at is where the item stands.
 func (item transactItem) mutation(at string) (*mutation, error) {
-	var only *writeInput
-	var v verb
-	for verb, in := range map[verb]*writeInput{put: item.Put, update: item.Update, remove: item.Delete, check: item.ConditionCheck} {
-		if in == nil {
-			continue
+	writes := map[verb]*writeInput{put: item.Put, update: item.Update, remove: item.Delete, check: item.ConditionCheck}
+	maps.DeleteFunc(writes, func(_ verb, in *writeInput) bool { return in == nil })
+	if len(writes) > 1 {
+		return nil, wire.Validation("TransactItems can only contain one of Check, Put, Update or Delete")
+	}
+	for v, in := range writes {
+		var c constraints
+		c.Required(at+".conditionCheck.conditionExpression", v != check || in.ConditionExpression != nil)
+		c.Required(at+".update.updateExpression", v != update || in.UpdateExpression != nil)
+		if err := c.Err(); err != nil {
+			return nil, err
 		}
-		if only != nil {
-			return nil, wire.Validation("TransactItems can only contain one of Check, Put, Update or Delete")
-		}
-		only, v = in, verb
+		return in.mutation(v)
 	}
-	if only == nil {
-		return nil, wire.Validation("Invalid Request: TransactWriteRequest should contain Delete or Put or Update request")
-	}
-	var c constraints
-	c.Required(at+".conditionCheck.conditionExpression", v != check || only.ConditionExpression != nil)
-	c.Required(at+".update.updateExpression", v != update || only.UpdateExpression != nil)
-	if err := c.Err(); err != nil {
-		return nil, err
-	}
-	return only.mutation(v)
+	return nil, wire.Validation("Invalid Request: TransactWriteRequest should contain Delete or Put or Update request")
 }
 
 // tokens are the client request tokens of the last ten minutes.

@@ -1,6 +1,7 @@
 package ddb
 
 import (
+	"slices"
 	"time"
 
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
@@ -35,9 +36,8 @@ func (db *DB) updateTimeToLive(in *ttlInput) (operation, error) {
 		case t.ttl != "" && t.ttl != spec.AttributeName:
 			return nil, wire.Validation("TimeToLive is active on a different AttributeName: current AttributeName is %s", t.ttl)
 		}
-		t.ttl = ""
-		if spec.Enabled {
-			t.ttl = spec.AttributeName
+		if t.ttl = spec.AttributeName; !spec.Enabled {
+			t.ttl = ""
 		}
 		return fields{"TimeToLiveSpecification": spec}, nil
 	})
@@ -60,20 +60,13 @@ func (db *DB) ReapExpired(now time.Time) int {
 	oldest := attr.NumberOf(int(now.AddDate(-5, 0, 0).Unix())) // older ones are taken for mistakes and stay
 	for _, name := range db.names() {
 		t := db.tables[name]
-		if t.ttl == "" {
-			continue
-		}
-		var expired []change
-		for _, e := range t.items.entries {
+		for _, e := range slices.Clone(t.items.entries) {
 			at, ok := e.item[t.ttl].(attr.Number)
-			if ok && at.Compare(limit) < 0 && at.Compare(oldest) > 0 && !t.held[e.key] {
-				expired = append(expired, change{table: t, position: e.key, old: e.item, expired: true})
+			if ok && t.ttl != "" && at.Compare(limit) < 0 && at.Compare(oldest) > 0 && !t.held[e.key] {
+				change{table: t, position: e.key, old: e.item, expired: true}.apply(now)
+				reaped++
 			}
 		}
-		for _, c := range expired {
-			c.apply(now)
-		}
-		reaped += len(expired)
 	}
 	return reaped
 }

@@ -47,7 +47,7 @@ func once[T any](db *DB, refusal string, list []T, of func(T) target) error {
 			return err
 		}
 		if key := of(e).key; t.key.checkItem(key) == nil {
-			id := t.name + "/" + string(t.key.position(key))
+			id := t.name + "/" + t.key.position(key)
 			if seen[id] {
 				return wire.Validation("%s", refusal)
 			}
@@ -114,7 +114,7 @@ func (db *DB) locate(m *mutation) (change, error) {
 	if err != nil {
 		return change{}, err
 	}
-	c := change{table: t, position: string(t.key.position(m.key))}
+	c := change{table: t, position: t.key.position(m.key)}
 	c.old = t.items.get(c.position)
 	c.new = c.old
 	return c, nil
@@ -231,7 +231,7 @@ type itemCollectionMetrics struct {
 }
 
 func (c change) collection() *itemCollectionMetrics {
-	item, hash := c.item(), c.table.key.hash.name
+	item, hash := c.item(), c.table.key[0].name
 	local := slices.ContainsFunc(c.table.indexes, func(ix *index) bool { return ix.local })
 	if item == nil || !local {
 		return nil

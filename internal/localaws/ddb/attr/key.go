@@ -8,8 +8,8 @@ func AppendKey(dst []byte, v Value) []byte {
 	if n, ok := v.(Number); ok {
 		return appendNumberKey(dst, n)
 	}
-	if s, ok := text(v); ok {
-		return append(escapeZeros(dst, s), 0, 1)
+	if _, ok := text(v); ok {
+		return append(AppendKeyPrefix(dst, v), 0, 1)
 	}
 	return dst
 }
@@ -17,34 +17,19 @@ func AppendKey(dst []byte, v Value) []byte {
 // AppendKeyPrefix appends what the encodings of all strings (or binaries) that begin with v begin with.
 func AppendKeyPrefix(dst []byte, v Value) []byte {
 	s, _ := text(v)
-	return escapeZeros(dst, s)
+	return append(dst, strings.ReplaceAll(s, "\x00", "\x00\xff")...)
 }
 
-func escapeZeros(dst []byte, s string) []byte {
-	if strings.IndexByte(s, 0) < 0 {
-		return append(dst, s...)
+// appendNumberKey: sign, exponent, digits, and an end below any digit; all of it inverted for a negative number.
+func appendNumberKey(dst []byte, n Number) []byte {
+	if n.sign() == 0 {
+		return append(dst, 0x80)
 	}
-	for i := range len(s) {
-		dst = append(dst, s[i])
-		if s[i] == 0 {
-			dst = append(dst, 0xff)
-		}
+	start := len(dst)
+	dst = append(dst, 0x81, byte(n.exp-minExp))
+	dst = append(append(dst, n.digits...), 0)
+	for i := start; n.neg && i < len(dst); i++ {
+		dst[i] = ^dst[i]
 	}
 	return dst
-}
-
-// appendNumberKey: sign, then exponent and digits, inverted for a negative number, and an end below (above) any digit.
-func appendNumberKey(dst []byte, n Number) []byte {
-	switch n.sign() {
-	case 0:
-		return append(dst, 0x80)
-	case 1:
-		dst = append(dst, 0x81, byte(n.exp-minExp))
-		return append(append(dst, n.digits...), 0)
-	}
-	dst = append(dst, 0x7f, ^byte(n.exp-minExp))
-	for _, d := range []byte(n.digits) {
-		dst = append(dst, ^d)
-	}
-	return append(dst, 0xff)
 }

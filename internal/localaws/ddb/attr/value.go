@@ -83,10 +83,7 @@ func Compare(a, b Value) (order int, ok bool) {
 	}
 	n, isNumber := a.(Number)
 	m, ok := b.(Number)
-	if !isNumber || !ok {
-		return 0, false
-	}
-	return n.Compare(m), true
+	return n.Compare(m), isNumber && ok
 }
 
 // Texts are what two strings, or two binaries, consist of; ok is false for any other pair.
@@ -126,13 +123,8 @@ func (s Set) Has(v Value) bool { return v.Type() == s.Of && slices.Contains(s.Me
 
 // Union is s and every member of t; both are of one type.
 func (s Set) Union(t Set) Set {
-	members := slices.Clone(s.Members)
-	for _, m := range t.Members {
-		if !s.Has(m) {
-			members = append(members, m)
-		}
-	}
-	union, _ := NewSet(s.Of, members)
+	added, _ := t.Minus(s)
+	union, _ := NewSet(s.Of, slices.Concat(s.Members, added.Members))
 	return union
 }
 

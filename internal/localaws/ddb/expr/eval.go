@@ -12,26 +12,27 @@ import (
 func (c *Condition) Matches(item attr.Map) bool { return c.root.holds(item) }
 
 func (n *node) holds(item attr.Map) bool {
+	kids := n.kids
 	switch n.op {
 	case "AND":
-		return n.kids[0].holds(item) && n.kids[1].holds(item)
+		return kids[0].holds(item) && kids[1].holds(item)
 	case "OR":
-		return n.kids[0].holds(item) || n.kids[1].holds(item)
+		return kids[0].holds(item) || kids[1].holds(item)
 	case "NOT":
-		return !n.kids[0].holds(item)
-	}
-	first := n.kids[0].eval(item)
-	switch n.op {
+		return !kids[0].holds(item)
 	case "attribute_exists":
-		return first != nil
+		return kids[0].eval(item) != nil
 	case "attribute_not_exists":
-		return first == nil
-	case "BETWEEN":
-		return compare(">=", first, n.kids[1].eval(item)) && compare("<=", first, n.kids[2].eval(item))
-	case "IN":
-		return slices.ContainsFunc(n.kids[1:], func(k *node) bool { return compare("=", first, k.eval(item)) })
+		return kids[0].eval(item) == nil
 	}
-	return compare(n.op, first, n.kids[1].eval(item))
+	first, second := kids[0].eval(item), kids[1].eval(item)
+	switch n.op {
+	case "BETWEEN":
+		return compare(">=", first, second) && compare("<=", first, kids[2].eval(item))
+	case "IN":
+		return slices.ContainsFunc(kids[1:], func(k *node) bool { return compare("=", first, k.eval(item)) })
+	}
+	return compare(n.op, first, second)
 }
 
 // compare: an attribute that is missing equals nothing and stands in no relation to anything.
@@ -52,19 +53,11 @@ func compare(op string, a, b attr.Value) bool {
 		return contains(a, b)
 	}
 	order, ok := attr.Compare(a, b)
-	if !ok {
-		return false
-	}
-	switch op {
-	case "<":
-		return order < 0
-	case "<=":
-		return order <= 0
-	case ">":
-		return order > 0
-	}
-	return order >= 0
+	return ok && slices.Contains(orders[op], order)
 }
+
+// orders are the orders of two values in which a comparison holds.
+var orders = map[string][]int{"<": {-1}, "<=": {-1, 0}, ">": {1}, ">=": {1, 0}}
 
 // onText applies a test to two strings or two binaries; it fails for anything else.
 func onText(v, w attr.Value, test func(s, t string) bool) bool {

@@ -1,6 +1,24 @@
 package expr
 
-import "regexp"
+import (
+	_ "embed" // reserved words are a file
+	"regexp"
+	"slices"
+	"strings"
+)
+
+//go:embed reserved.txt
+var reservedWords string
+
+// reserved lists, in order, the names that expressions may only use through a placeholder.
+// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ReservedWords.html
+var reserved = strings.Fields(reservedWords)
+
+// Reserved reports whether an attribute name is a reserved word.
+func Reserved(name string) bool {
+	_, found := slices.BinarySearch(reserved, strings.ToUpper(name))
+	return found
+}
 
 type kind byte
 

@@ -239,24 +239,17 @@ func put(container attr.Value, path Path, v attr.Value) (attr.Value, error) {
 
 func putEntry(entries attr.Map, name string, v attr.Value) attr.Map {
 	entries = maps.Clone(entries)
-	if v == nil {
+	if entries[name] = v; v == nil {
 		delete(entries, name)
-	} else {
-		entries[name] = v
 	}
 	return entries
 }
 
 func putElement(list attr.List, at int, v attr.Value) attr.List {
 	list = slices.Clone(list)
-	switch {
-	case v == nil && at < len(list):
-		return slices.Delete(list, at, at+1)
-	case v == nil:
-		return list
-	case at >= len(list):
-		return append(list, v)
+	from, to := min(at, len(list)), min(at+1, len(list))
+	if v == nil {
+		return slices.Delete(list, from, to)
 	}
-	list[at] = v
-	return list
+	return slices.Replace(list, from, to, v)
 }
