@@ -69,7 +69,7 @@ func ParseKeyCondition(src string, scope *Scope, hash, sort string) (KeyConditio
 
 // terms are the conditions that AND joins.
 func (n *node) terms() []*node {
-	if n.op != "AND" {
+	if n.op != "AND" || len(n.kids) != 2 { // a function, of which the parser has said that there is none of that name
 		return []*node{n}
 	}
 	return append(n.kids[0].terms(), n.kids[1].terms()...)
