@@ -2,6 +2,7 @@ package landfallcdk
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -25,16 +26,18 @@ type function struct {
 	timeout     time.Duration
 	// parts is how many rule targets start it each minute.
 	parts int
+	// reaches is what it needs besides the table.
+	reaches remotes
 }
 
 // functions are those that exist, in the order of their making.
 func functions(cfg *config.Config) []function {
 	return []function{{
 		name: "dispatch", id: "Dispatch", description: "Landfall: claims due rows, sends them, settles them",
-		timeout: sweepTime + longestSend(cfg) + outbox.ClaimMargin, parts: cfg.Parallelism,
+		timeout: sweepTime + longestSend(cfg) + outbox.ClaimMargin, parts: cfg.Parallelism, reaches: sending(cfg),
 	}, {
 		name: "reconcile", id: "Reconcile", description: "Landfall: asks remotes what became of rows whose outcome is unknown",
-		timeout: sweepTime + outbox.LookupTimeout + outbox.ClaimMargin, parts: 1,
+		timeout: sweepTime + outbox.LookupTimeout + outbox.ClaimMargin, parts: 1, reaches: asking(cfg),
 	}}
 }
 
@@ -108,7 +111,8 @@ func (b *builder) function(f function) error {
 // seconds rounds up: a function must not end before its time.
 func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
 
-// role of one function: the table and the index that it works on, its own log group, its traces.
+// role of one function: the table and the index that it works on, the secrets and functions that it needs, its own log
+// group, its traces.
 func (b *builder) role(f function, logs awslogs.LogGroup) awsiam.Role {
 	role := awsiam.NewRole(b.scope, jsii.String(f.id+"Role"), &awsiam.RoleProps{
 		AssumedBy:           awsiam.NewServicePrincipal(jsii.String("lambda.amazonaws.com"), nil),
@@ -121,7 +125,7 @@ func (b *builder) role(f function, logs awslogs.LogGroup) awsiam.Role {
 		allow("Lanes", b.indexARN(), "dynamodb:Query"),
 		allow("Logs", logs.LogGroupArn(), "logs:CreateLogStream", "logs:PutLogEvents"),
 	}
-	statements = append(statements, b.useKey()...)
+	statements = slices.Concat(statements, b.useKey(), b.reach(f.reaches))
 	if b.Vpc != nil {
 		// Lambda makes and removes the function's network interfaces with these; they know no narrower resource
 		// (https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc.html).

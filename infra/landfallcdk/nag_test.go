@@ -20,7 +20,7 @@ func TestNoRuleOfAwsSolutionsIsBrokenWithoutAReason(t *testing.T) {
 				}
 			}()
 			stack := newStack(t)
-			p := props(t, twoDestinations)
+			p := props(t, twoDestinations+`  partner: {http: "https://p.example.com/", deduplicates: never, secret: partner, lookup: {lambda: ask}}`)
 			p.Stage = stage
 			landfall(t, stack, p)
 			awscdk.Aspects_Of(stack).Add(cdknag.NewAwsSolutionsChecks(nil), nil)
