@@ -5,6 +5,15 @@ package schema
 const (
 	// OutboxTableOutput is the table's name.
 	OutboxTableOutput = "LandfallOutboxTable"
+	// ReceiptsTableOutput and ControlTableOutput are the names of the tables for routing, QueuePrefixOutput what the
+	// names of the stack's queues begin with.
+	ReceiptsTableOutput = "LandfallReceiptsTable"
+	ControlTableOutput  = "LandfallControlTable"
+	QueuePrefixOutput   = "LandfallQueuePrefix"
+	// ConfigOutput is the SHA-256, in hex, of the resolved configuration that the functions have.
+	ConfigOutput = "LandfallConfig"
+	// ConsumerPoliciesOutput are the policies for the consumers of groups: group=ARN, with commas between them.
+	ConsumerPoliciesOutput = "LandfallConsumerPolicies"
 	// DashboardOutput is the dashboard's name.
 	DashboardOutput = "LandfallDashboard"
 	// WriterPoliciesOutput are the ARNs of the policies for writers of rows, with commas between them.

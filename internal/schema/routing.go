@@ -104,3 +104,6 @@ const (
 	StreamRetries   = 3
 	StreamRecordAge = 300
 )
+
+// StreamFilter is the pattern of the records that the fast path is given: rows that were just put.
+const StreamFilter = `{"eventName":["INSERT"],"dynamodb":{"NewImage":{"` + Status + `":{"S":["` + StatusPending + `"]}}}}`
