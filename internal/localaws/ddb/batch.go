@@ -41,17 +41,8 @@ type batchRead struct {
 }
 
 func (db *DB) batchGetItem(in *batchGetInput) (operation, error) {
-	reads, err := in.reads()
-	if err != nil {
-		return operation{}, err
-	}
-	return operation{resource: reads[0].table, run: func(j *job) (any, error) { return db.batchGet(j, in, reads) }}, nil
-}
-
-// reads are the keys, by table, in order.
-func (in *batchGetInput) reads() ([]batchRead, error) {
 	if len(in.RequestItems) == 0 {
-		return nil, wire.Validation("The requestItems parameter is required for BatchGetItem")
+		return operation{}, wire.Validation("The requestItems parameter is required for BatchGetItem")
 	}
 	var c constraints
 	c.asked(in.ReturnConsumedCapacity)
@@ -63,19 +54,22 @@ func (in *batchGetInput) reads() ([]batchRead, error) {
 			continue
 		}
 		if len(t.Keys) > maxBatchGets {
-			return nil, wire.Validation("1 validation error detected: Value at 'RequestItems.%s.member.Keys' failed to satisfy constraint: Member must have length less than or equal to %d", name, maxBatchGets)
+			return operation{}, wire.Validation("1 validation error detected: Value at 'RequestItems.%s.member.Keys' failed to satisfy constraint: Member must have length less than or equal to %d", name, maxBatchGets)
 		}
 		get := getInput{TableName: &name, Key: t.Keys[0], ProjectionExpression: t.ProjectionExpression, params: t.params, ConsistentRead: t.ConsistentRead}
 		l, err := get.lookup()
 		if err != nil {
-			return nil, err
+			return operation{}, err
 		}
 		for _, key := range t.Keys {
 			l.key = key
 			reads = append(reads, batchRead{l, t})
 		}
 	}
-	return reads, cmp.Or(c.Err(), wire.Forbid(len(reads) > maxBatchGets, "Too many items requested for the BatchGetItem call"))
+	if err := cmp.Or(c.Err(), wire.Forbid(len(reads) > maxBatchGets, "Too many items requested for the BatchGetItem call")); err != nil {
+		return operation{}, err
+	}
+	return operation{resource: reads[0].table, run: func(j *job) (any, error) { return db.batchGet(j, in, reads) }}, nil
 }
 
 func (db *DB) batchGet(j *job, in *batchGetInput, reads []batchRead) (any, error) {
@@ -135,29 +129,20 @@ type batchMutation struct {
 }
 
 func (db *DB) batchWriteItem(in *batchWriteInput) (operation, error) {
-	writes, err := in.writes()
-	if err != nil {
-		return operation{}, err
-	}
-	return operation{resource: writes[0].table, run: func(j *job) (any, error) { return db.batchWriteAll(j, in, writes) }}, nil
-}
-
-// writes are the writes, by table, in order.
-func (in *batchWriteInput) writes() ([]batchMutation, error) {
 	if len(in.RequestItems) == 0 {
-		return nil, wire.Validation("The requestItems parameter is required for BatchWriteItem")
+		return operation{}, wire.Validation("The requestItems parameter is required for BatchWriteItem")
 	}
 	var writes []batchMutation
 	for _, name := range slices.Sorted(maps.Keys(in.RequestItems)) {
 		list := in.RequestItems[name]
 		if len(list) == 0 || len(list) > maxBatchWrites {
-			return nil, wire.Validation("1 validation error detected: Value '{%s=[%d requests]}' at 'requestItems' failed to satisfy constraint: Map value must satisfy constraint: [Member must have length less than or equal to %d, Member must have length greater than or equal to 1]", name, len(list), maxBatchWrites)
+			return operation{}, wire.Validation("1 validation error detected: Value '{%s=[%d requests]}' at 'requestItems' failed to satisfy constraint: Map value must satisfy constraint: [Member must have length less than or equal to %d, Member must have length greater than or equal to 1]", name, len(list), maxBatchWrites)
 		}
 		for _, w := range list {
 			one, v := writeInput{TableName: &name, ReturnConsumedCapacity: in.ReturnConsumedCapacity, ReturnItemCollectionMetrics: in.ReturnItemCollectionMetrics}, put
 			switch {
 			case (w.PutRequest == nil) == (w.DeleteRequest == nil):
-				return nil, wire.Validation("Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes")
+				return operation{}, wire.Validation("Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes")
 			case w.PutRequest != nil:
 				one.Item = w.PutRequest.Item
 			default:
@@ -165,12 +150,15 @@ func (in *batchWriteInput) writes() ([]batchMutation, error) {
 			}
 			m, err := one.mutation(v)
 			if err != nil {
-				return nil, err
+				return operation{}, err
 			}
 			writes = append(writes, batchMutation{m, w})
 		}
 	}
-	return writes, wire.Forbid(len(writes) > maxBatchWrites, "Too many items requested for the BatchWriteItem call")
+	if len(writes) > maxBatchWrites {
+		return operation{}, wire.Validation("Too many items requested for the BatchWriteItem call")
+	}
+	return operation{resource: writes[0].table, run: func(j *job) (any, error) { return db.batchWriteAll(j, in, writes) }}, nil
 }
 
 // batchWriteAll does each write by itself: there is no transaction around them.

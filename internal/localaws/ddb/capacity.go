@@ -66,11 +66,6 @@ func costsOf(charges []charge) []ledger.Cost {
 	return list
 }
 
-// refused is what a write consumes that its condition forbids.
-func (c change) refused() ledger.Cost {
-	return ledger.Cost{Table: c.table.name, Write: writeUnits(c.old.Size())}
-}
-
 // What one partition gives in a second.
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html
 const (

@@ -27,11 +27,9 @@ func invalid(prefix string, err error) error {
 
 // code is the type of a service's error, empty for any other.
 func code(err error) string {
-	var e *wire.Error
-	if errors.As(err, &e) {
-		return e.Type
-	}
-	return ""
+	e := &wire.Error{}
+	errors.As(err, &e)
+	return e.Type
 }
 
 const conditionFailedType = "ConditionalCheckFailedException"
@@ -59,13 +57,13 @@ func Failure(kind faults.Error) error {
 		return throttled()
 	case faults.Conflict:
 		return conflict()
-	case faults.Unavailable:
-		e := failure("ServiceUnavailableException", "The service is unavailable. Please try again later")
-		e.Status = http.StatusServiceUnavailable
-		return e
 	}
 	e := failure("InternalServerError", "Internal server error")
 	e.Status = http.StatusInternalServerError
+	if kind == faults.Unavailable {
+		e = failure("ServiceUnavailableException", "The service is unavailable. Please try again later")
+		e.Status = http.StatusServiceUnavailable
+	}
 	return e
 }
 

@@ -32,7 +32,7 @@ type pageInput struct {
 }
 
 type pageAnswer struct {
-	Items            *[]attr.Map `json:",omitempty"`
+	Items            []attr.Map `json:",omitzero"`
 	Count            int
 	ScannedCount     int
 	LastEvaluatedKey attr.Map  `json:",omitempty"`
@@ -168,7 +168,7 @@ func (db *DB) read(j *job, p *page, query bool) (any, error) {
 
 // collect reads a page. fetched is what it costs to fetch from the table what a local index does not have.
 func (s source) collect(p *page, sp span) (answer pageAnswer, bytes int, fetched float64) {
-	items := []attr.Map{}
+	answer.Items = []attr.Map{}
 	for e := range s.items.between(sp.low, sp.high, sp.down) {
 		bytes += e.item.Size()
 		answer.ScannedCount++
@@ -182,23 +182,20 @@ func (s source) collect(p *page, sp span) (answer pageAnswer, bytes int, fetched
 				item = p.projection.Apply(item)
 			}
 			answer.Count++
-			items = append(items, item)
+			answer.Items = append(answer.Items, item)
 		}
 		if bytes > maxPage || p.in.Limit != nil && answer.ScannedCount == *p.in.Limit {
 			answer.LastEvaluatedKey = s.order.pick(e.item)
 			break
 		}
 	}
-	if p.in.Select != "COUNT" {
-		answer.Items = &items
+	if p.in.Select == "COUNT" {
+		answer.Items = nil
 	}
 	return answer, bytes, fetched
 }
 
 // fetches reports whether a local index has to be completed from the table.
 func (s source) fetches(p *page) bool {
-	if s.index == nil || !s.index.local || s.index.keep == nil {
-		return false
-	}
-	return p.in.Select == "ALL_ATTRIBUTES" || s.index.lacks(p.projection) != ""
+	return s.index != nil && s.index.local && s.index.keep != nil && (p.in.Select == "ALL_ATTRIBUTES" || s.index.lacks(p.projection) != "")
 }

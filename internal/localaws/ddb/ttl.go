@@ -8,14 +8,12 @@ import (
 	"github.com/landfall-dev/landfall/internal/localaws/wire"
 )
 
-type ttlSpec struct {
-	AttributeName string
-	Enabled       bool
-}
-
 type ttlInput struct {
 	TableName               *string
-	TimeToLiveSpecification *ttlSpec
+	TimeToLiveSpecification *struct {
+		AttributeName string
+		Enabled       bool
+	}
 }
 
 func (db *DB) updateTimeToLive(in *ttlInput) (operation, error) {

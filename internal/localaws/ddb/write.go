@@ -170,9 +170,9 @@ func (db *DB) decide(m *mutation) (change, error) {
 }
 
 type writeAnswer struct {
-	Attributes            attr.Map               `json:",omitempty"`
-	ConsumedCapacity      *consumed              `json:",omitempty"`
-	ItemCollectionMetrics *itemCollectionMetrics `json:",omitempty"`
+	Attributes            attr.Map  `json:",omitempty"`
+	ConsumedCapacity      *consumed `json:",omitempty"`
+	ItemCollectionMetrics fields    `json:",omitempty"`
 }
 
 // writing is the operation of one write.
@@ -186,7 +186,7 @@ func writing(v verb) func(*DB, *writeInput) (operation, error) {
 func (db *DB) write(j *job, in *writeInput, m *mutation) (any, error) {
 	c, err := db.decide(m)
 	if code(err) == conditionFailedType {
-		j.costs = []ledger.Cost{c.refused()}
+		j.costs = []ledger.Cost{{Table: c.table.name, Write: writeUnits(c.old.Size())}}
 	}
 	if err != nil {
 		return nil, err
@@ -224,17 +224,12 @@ func returned(asked string, m *mutation, c change) attr.Map {
 	return nil
 }
 
-// itemCollectionMetrics is what is known of the items that share a hash key, in a table with local indexes.
-type itemCollectionMetrics struct {
-	ItemCollectionKey   attr.Map
-	SizeEstimateRangeGB [2]float64
-}
-
-func (c change) collection() *itemCollectionMetrics {
+// collection is what is known of the items that share a hash key, in a table with local indexes.
+func (c change) collection() fields {
 	item, hash := c.item(), c.table.key[0].name
 	local := slices.ContainsFunc(c.table.indexes, func(ix *index) bool { return ix.local })
 	if item == nil || !local {
 		return nil
 	}
-	return &itemCollectionMetrics{attr.Map{hash: item[hash]}, [2]float64{0, 1}}
+	return fields{"ItemCollectionKey": attr.Map{hash: item[hash]}, "SizeEstimateRangeGB": [2]float64{0, 1}}
 }

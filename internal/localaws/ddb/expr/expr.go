@@ -55,6 +55,8 @@ type Step struct {
 	Index int
 }
 
+func (s Step) compare(t Step) int { return cmp.Or(strings.Compare(s.Name, t.Name), s.Index-t.Index) }
+
 // String is the path as error messages of the service show it.
 func (p Path) String() string {
 	parts := make([]string, len(p))

@@ -63,27 +63,21 @@ func (b branch) pick(v attr.Value) attr.Value {
 	if len(b) == 0 {
 		return v
 	}
-	switch v := v.(type) {
-	case attr.Map:
-		out := attr.Map{}
-		for s, next := range b {
-			if picked := next.pick(s.from(v)); picked != nil {
-				out[s.Name] = picked
-			}
+	entries, elements := attr.Map{}, attr.List{} // of which v can only have one kind
+	for _, s := range slices.SortedFunc(maps.Keys(b), Step.compare) {
+		switch picked := b[s].pick(s.from(v)); {
+		case picked == nil:
+		case s.Name != "":
+			entries[s.Name] = picked
+		default:
+			elements = append(elements, picked)
 		}
-		if len(out) > 0 {
-			return out
-		}
-	case attr.List:
-		out := attr.List{}
-		for _, s := range slices.SortedFunc(maps.Keys(b), func(s, t Step) int { return s.Index - t.Index }) {
-			if picked := b[s].pick(s.from(v)); picked != nil {
-				out = append(out, picked)
-			}
-		}
-		if len(out) > 0 {
-			return out
-		}
+	}
+	switch {
+	case len(entries) > 0:
+		return entries
+	case len(elements) > 0:
+		return elements
 	}
 	return nil
 }

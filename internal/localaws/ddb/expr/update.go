@@ -1,7 +1,6 @@
 package expr
 
 import (
-	"cmp"
 	"errors"
 	"maps"
 	"slices"
@@ -124,8 +123,8 @@ func (u *Update) Apply(old attr.Map) (attr.Map, error) {
 			removals = append(removals, change{a.path, nil})
 		}
 	}
-	slices.SortFunc(puts, func(a, b change) int { return comparePaths(a.path, b.path) })
-	slices.SortFunc(removals, func(a, b change) int { return comparePaths(b.path, a.path) })
+	slices.SortFunc(puts, func(a, b change) int { return slices.CompareFunc(a.path, b.path, Step.compare) })
+	slices.SortFunc(removals, func(a, b change) int { return slices.CompareFunc(b.path, a.path, Step.compare) })
 	var item attr.Value = old
 	if old == nil {
 		item = attr.Map{}
@@ -137,12 +136,6 @@ func (u *Update) Apply(old attr.Map) (attr.Map, error) {
 		}
 	}
 	return item.(attr.Map), nil
-}
-
-func comparePaths(a, b Path) int {
-	return slices.CompareFunc(a, b, func(s, t Step) int {
-		return cmp.Or(strings.Compare(s.Name, t.Name), s.Index-t.Index)
-	})
 }
 
 // result is the new value at the action's path, nil for none.
