@@ -104,10 +104,11 @@ func (o *Observer) routedAttributes(h routing.Handled) []slog.Attr {
 	add(r.Consumer != "", slog.String("consumer", r.Consumer))
 	add(r.State == routing.Accepted, slog.Bool("first_try", outcome.DeliveredFirstTry))
 	add(len(outcome.ReroutedFrom) > 0, slog.Any("rerouted_from", outcome.ReroutedFrom))
+	var moves []move
 	for _, reroute := range h.Reroutes {
-		list = append(list, slog.Group("reroute_"+reroute.From, slog.String("end", string(reroute.End)),
-			slog.Float64("delay_ms", inMilliseconds(rerouteDelay(reroute)))))
+		moves = append(moves, move{reroute.From, reroute.To, reroute.End, inMilliseconds(rerouteDelay(reroute))})
 	}
+	add(len(moves) > 0, slog.Any("reroutes", moves))
 	add(r.Reason != "", slog.String("reason", string(r.Reason)))
 	add(h.Extended, slog.Bool("extended", true))
 	add(r.Again, slog.Bool("again", true))
@@ -118,6 +119,14 @@ func (o *Observer) routedAttributes(h routing.Handled) []slog.Attr {
 		list = append(list, slog.String("trouble", troubleOf(h.Err)), slog.String("error", h.Err.Error()))
 	}
 	return list
+}
+
+// move is a reroute of this invocation in a line.
+type move struct {
+	From  string      `json:"from"`
+	To    string      `json:"to"`
+	End   routing.End `json:"end"`
+	Delay float64     `json:"delay_ms"`
 }
 
 // rerouteDelay is from the end of an attempt to the write of the next one. An attempt that lapsed has ended at its

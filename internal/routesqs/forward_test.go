@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"reflect"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/aws/smithy-go"
@@ -198,6 +200,27 @@ func TestOneMessageDoesNotTakeItsBatchAlong(t *testing.T) {
 			b.Errorf("%d requests without the right to send", client.calls)
 		}
 	})
+}
+
+// TestWhatNeverLeftIsNotCalledUnknown: a queue that takes connections, and does not shake hands.
+func TestWhatNeverLeftIsNotCalledUnknown(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	endpoint := "https://" + l.Addr().String()
+	client := sqs.NewFromConfig(aws.Config{
+		Region: "us-east-1", BaseEndpoint: &endpoint, Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	f := &routesqs.Forwarder{Client: client, URL: func(context.Context, string) (string, error) { return endpoint + "/q", nil }}
+	b := &bench{T: t}
+	if a := b.forward(ctx, f, "sqs:north", message(routesqs.Source{}))[0]; a.Kind != routing.NotTaken || a.Text != "nothing was sent: NoAnswer" {
+		t.Errorf("%+v", a)
+	}
 }
 
 // TestOwnAttributesDoNotCount against the room that a message has: forwarding replaces them.

@@ -70,17 +70,22 @@ func (b *batch) request(ctx context.Context, url string, chunk []int) {
 		e.Id = aws.String(strconv.Itoa(i))
 		in.Entries = append(in.Entries, e)
 	}
-	out, err := b.client.SendMessageBatch(ctx, in, b.options...)
+	var watch awscall.Watch
+	options := append([]func(*sqs.Options){func(o *sqs.Options) { o.APIOptions = append(o.APIOptions, watch.Option) }}, b.options...)
+	out, err := b.client.SendMessageBatch(watch.Context(ctx), in, options...)
+	refused := awscall.Refused(err)
 	switch code := awscall.Code(err); {
 	case err == nil:
 		b.read(out, chunk)
-	case !awscall.Refused(err):
-		b.answer(chunk, routing.Answer{Text: code})
-	case len(chunk) > 1 && awscall.AboutContent(code):
+	case refused && len(chunk) > 1 && awscall.AboutContent(code):
 		b.request(ctx, url, chunk[:len(chunk)/2])
 		b.request(ctx, url, chunk[len(chunk)/2:])
-	default:
+	case refused:
 		b.answer(chunk, routing.Answer{Kind: routing.NotTaken, Text: code})
+	case watch.NothingLeft():
+		b.answer(chunk, routing.Answer{Kind: routing.NotTaken, Text: "nothing was sent: " + code})
+	default:
+		b.answer(chunk, routing.Answer{Text: code})
 	}
 }
 
