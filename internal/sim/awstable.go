@@ -1,237 +1,60 @@
 package sim
 
 import (
-	"bytes"
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
-	"maps"
-	"net/http"
-	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/landfall-dev/landfall/internal/localaws"
-	"github.com/landfall-dev/landfall/internal/localaws/faults"
 	"github.com/landfall-dev/landfall/internal/outbox"
 	"github.com/landfall-dev/landfall/internal/outboxdb"
 	"github.com/landfall-dev/landfall/internal/schema"
 	"github.com/landfall-dev/landfall/internal/sim/stage"
+	"github.com/landfall-dev/landfall/internal/sim/stage/stagedb"
 )
 
-// awsTable is a DynamoDB table in process: its requests go through the SDK and what goes wrong goes wrong
-// between the SDK and the service.
+// awsTable is a DynamoDB table in process.
 type awsTable struct {
 	*world
-	account *localaws.Account
-	// quiet is a client to which nothing happens. It looks after each write what it did.
-	quiet *dynamodb.Client
-	// fault happens to the next request.
-	fault faults.Fault
-	// items are as they were after the last write, by primary key.
-	items map[string]map[string]types.AttributeValue
+	*stagedb.Table[operation]
 }
 
 func newAWSTable(w *world) *awsTable {
-	t := &awsTable{world: w, items: map[string]map[string]types.AttributeValue{}}
-	t.account = localaws.New(localaws.Options{KeepEntries: 1, Faults: func(faults.Request) faults.Fault {
-		fault := t.fault
-		t.fault = faults.Fault{}
-		return fault
-	}})
-	t.quiet = dynamodb.NewFromConfig(t.account.Config("law"))
-	if _, err := t.quiet.CreateTable(context.Background(), outboxdb.Table(schema.OutboxTable)); err != nil {
-		panic(fmt.Errorf("create the table of a world: %w", err))
+	t := &awsTable{world: w, Table: stagedb.New[operation](w.Stage, outboxdb.Table(schema.OutboxTable))}
+	t.Tried = func(o *operation, before, after stagedb.Item, granted bool) {
+		t.law.observe(o, decoded(before), decoded(after), granted)
 	}
+	t.Subject = func(pk string) any { return outbox.ParsePK(pk) }
 	return t
 }
 
 func (t *awsTable) row(id outbox.ID) (outbox.Row, bool) {
-	item := t.items[id.PK()]
+	item := t.Item(id.PK())
 	return decoded(item), item != nil
 }
 
-func decoded(item map[string]types.AttributeValue) outbox.Row {
+func decoded(item stagedb.Item) outbox.Row {
 	if item == nil {
 		return outbox.Row{}
 	}
 	return outboxdb.Decode(item)
 }
 
-// look reads an item as it is.
-func (t *awsTable) look(pk string) map[string]types.AttributeValue {
-	out, err := t.quiet.GetItem(context.Background(), &dynamodb.GetItemInput{
-		TableName: aws.String(schema.OutboxTable), ConsistentRead: aws.Bool(true),
-		Key: map[string]types.AttributeValue{schema.PK: &types.AttributeValueMemberS{Value: pk}},
-	})
-	if err != nil {
-		panic(fmt.Errorf("look at the table of a world: %w", err))
-	}
-	return out.Item
-}
-
-// open gives a process a client of its own: the SDK's retry quota is per client.
 func (t *awsTable) open(p *process) store {
-	config := t.account.Config(fmt.Sprint("process-", p.Number))
-	config.HTTPClient = &http.Client{Transport: &wire{t, p}}
-	waits := stage.Roll(p.Seed, "backoff", p.Number)
-	config.Retryer = func() aws.Retryer {
-		return retry.NewStandard(func(o *retry.StandardOptions) {
-			o.Backoff = retry.BackoffDelayerFunc(func(attempt int, _ error) (time.Duration, error) {
-				p.Mu.Lock()
-				defer p.Mu.Unlock()
-				return waits.Between(10*time.Millisecond, time.Second<<min(attempt, 4)), nil
-			})
-		})
-	}
-	client := dynamodb.NewFromConfig(config)
+	client := t.Table.Open(p.Number, func(m stagedb.Message) *stage.Call {
+		return p.call(m.Operation, cmp.Or(m.PK, m.Lane), t.slotOf(m)).Call
+	})
 	return &awsPort{t, p, client, outboxdb.New(client, schema.OutboxTable)}
 }
 
-// wire is what lies between one process's SDK and the service.
-type wire struct {
-	*awsTable
-	process *process
-}
-
-type operationKey struct{}
-
-// RoundTrip implements [http.RoundTripper]. A request, or its answer, may be lost, late, doubled, refused.
-func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
+func (t *awsTable) slotOf(m stagedb.Message) int {
+	if lane, err := outbox.ParseLane(m.Lane); err == nil && m.Operation == "Query" {
+		return t.laneSlot(lane)
 	}
-	m, err := readMessage(r, body)
-	if err != nil {
-		return nil, err
-	}
-	o, _ := r.Context().Value(operationKey{}).(*operation)
-	c := w.process.call(m.operation, m.subject, w.slotOf(m))
-	again := func() {}
-	if o != nil { // a copy of its own: nobody is told what becomes of it
-		copied := *o
-		again = func() { _, _ = w.deliver(c, m, &copied, faults.Fault{}) }
-	}
-	if err := c.Step(r.Context()); err != nil {
-		c.OnResuming(again)
-		return nil, err
-	}
-	fault, late, echo := w.trouble(c, o != nil)
-	if late || echo {
-		c.Later(outbox.ParsePK(m.subject), again)
-	}
-	if late {
-		c.PerhapsDie()
-		err = stage.ErrNoAnswer
-	}
-	var answer *http.Response
-	if !late {
-		answer, err = w.deliver(c, m, o, fault)
-	}
-	if err := c.Step(r.Context()); err != nil {
-		return nil, err
-	}
-	return answer, err
-}
-
-// trouble is what goes wrong with a request. Only writes are late or doubled.
-func (w *wire) trouble(c *call, writes bool) (fault faults.Fault, late, echo bool) {
-	switch {
-	case c.Chance(c.Odds.Refuse / 2):
-		fault.Error = stage.Pick(c.Dice, faults.Throttle, faults.Internal, faults.Conflict)
-		if !writes {
-			fault.Error = faults.Throttle
-		}
-	case c.Chance(c.Odds.Lose/3) || c.Chance(c.Odds.Repeat/3):
-		fault.LoseAnswer = c.Chance(0.5)
-		fault.SpoilAnswer = !fault.LoseAnswer
-	case !writes && c.Chance(c.Odds.Stale):
-		fault.StaleIndex = c.Between(10*time.Millisecond, faults.MaxStale)
-	case writes && c.Chance(c.Odds.Late/2):
-		late = true
-	case writes && c.Chance(c.Odds.Echo/2):
-		echo = true
-	}
-	return fault, late, echo
-}
-
-// deliver has the service do a request at once, and shows the law what that did.
-func (w *wire) deliver(c *call, m message, o *operation, fault faults.Fault) (*http.Response, error) {
-	c.Mu.Lock()
-	defer c.Mu.Unlock()
-	r, err := http.NewRequest(http.MethodPost, "http://localaws.invalid/", bytes.NewReader(m.body))
-	if err != nil {
-		return nil, err
-	}
-	r.Header = m.header
-	w.fault = fault
-	answer, err := w.account.RoundTrip(r)
-	w.fault = faults.Fault{}
-	if o == nil {
-		return answer, err
-	}
-	before, after := w.items[m.subject], w.look(m.subject)
-	w.items[m.subject] = after
-	switch {
-	case fault.Error != "" || answer != nil && answer.StatusCode >= 500 && !fault.SpoilAnswer:
-		w.law.Must(sameItem(before, after), "I7", "%s failed and changed the row", o)
-	case err == nil && answer.StatusCode == http.StatusBadRequest:
-		w.law.Must(sameItem(before, after), "I7", "%s was refused and changed the row", o)
-		w.law.observe(o, decoded(before), decoded(after), false)
-	default: // it was done, though the answer may be lost or spoilt
-		done := fault == faults.Fault{} || !sameItem(before, after)
-		w.law.observe(o, decoded(before), decoded(after), done)
-	}
-	return answer, err
-}
-
-// sameItem compares every byte.
-func sameItem(a, b map[string]types.AttributeValue) bool {
-	x, errX := json.Marshal(a)
-	y, errY := json.Marshal(b)
-	return errX == nil && errY == nil && bytes.Equal(x, y)
-}
-
-// message is one request as the service gets it.
-type message struct {
-	operation string
-	// subject is the primary key that it is about, or of a query the lane.
-	subject string
-	header  http.Header
-	body    []byte
-}
-
-func readMessage(r *http.Request, body []byte) (message, error) {
-	var in struct {
-		Key, Item                 map[string]map[string]any
-		ExpressionAttributeValues map[string]map[string]any
-	}
-	if err := json.Unmarshal(body, &in); err != nil {
-		return message{}, fmt.Errorf("read a request of the SDK: %w", err)
-	}
-	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
-	m := message{operation: operation, header: maps.Clone(r.Header), body: body}
-	for _, value := range []map[string]any{in.Key[schema.PK], in.Item[schema.PK], in.ExpressionAttributeValues[":lane"]} {
-		if text, ok := value["S"].(string); ok {
-			m.subject = text
-			break
-		}
-	}
-	return m, nil
-}
-
-func (w *wire) slotOf(m message) int {
-	if lane, err := outbox.ParseLane(m.subject); err == nil && m.operation == "Query" {
-		return w.laneSlot(lane)
-	}
-	return w.rowSlot(outbox.ParsePK(m.subject))
+	return t.rowSlot(outbox.ParsePK(m.PK))
 }
 
 // awsPort is the table as one process sees it.
@@ -267,7 +90,7 @@ func (a *awsPort) Claim(ctx context.Context, claim outbox.Claim) (outbox.Row, er
 	a.law.claiming(a.process, claim)
 	a.Mu.Unlock()
 	o := &operation{by: a.process, claim: &claim}
-	row, err := a.Store.Claim(context.WithValue(ctx, operationKey{}, o), claim)
+	row, err := a.Store.Claim(stagedb.With(ctx, o), claim)
 	a.Mu.Lock()
 	defer a.Mu.Unlock()
 	a.law.toldClaim(o, row, err)
@@ -280,7 +103,7 @@ func (a *awsPort) Settle(ctx context.Context, s outbox.Settlement) error {
 	a.law.settling(a.process, s)
 	a.Mu.Unlock()
 	o := &operation{by: a.process, settlement: &s}
-	err := a.Store.Settle(context.WithValue(ctx, operationKey{}, o), s)
+	err := a.Store.Settle(stagedb.With(ctx, o), s)
 	a.Mu.Lock()
 	defer a.Mu.Unlock()
 	a.law.toldSettlement(o, err)
@@ -290,7 +113,7 @@ func (a *awsPort) Settle(ctx context.Context, s outbox.Settlement) error {
 // Put is the application's, or a foreign writer's that breaks the row format.
 func (a *awsPort) Put(ctx context.Context, row outbox.Row) error {
 	o := &operation{by: a.process, put: &row}
-	ctx = context.WithValue(ctx, operationKey{}, o)
+	ctx = stagedb.With(ctx, o)
 	var err error
 	if row.Unreadable != nil {
 		err = a.putBroken(ctx, row)
