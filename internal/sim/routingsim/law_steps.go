@@ -41,6 +41,8 @@ func (l *law) asked(i *instance, p *process, group string, q routing.Question) {
 			!slices.ContainsFunc(q.Candidates, func(o routing.Consumer) bool { return !lately(i.deadlines, group, o.ID, i.clock()) }),
 			"choice", "%s is a candidate for %s though it let a message lapse, and others are there", c.ID, id)
 	}
+	key := fmt.Sprint(q.Message.ID, q.Attempt)
+	p.told.candidates[key] = append(p.told.candidates[key], ids...)
 	l.Must(slices.IsSorted(ids), "choice", "the candidates for %s are in no order: %v", id, ids)
 	if len(i.lapses) > 0 {
 		l.Happened["asked by who remembers lapses"]++
@@ -112,9 +114,10 @@ func (l *law) moving(i *instance, m routing.Move) {
 // choosing is the giving of a message to a consumer.
 func (l *law) choosing(p *process, m routing.Move, must func(bool, string, string)) {
 	s := p.told.snapshots[m.Group]
-	must(slices.Contains(live(s, m.At), m.Consumer), "choice", m.Consumer+" is no live member")
+	key := fmt.Sprint(m.ID.Message, m.From.Attempt+1)
+	must(slices.Contains(p.told.candidates[key], m.Consumer), "choice", m.Consumer+" was no candidate")
 	must(!slices.Contains(append(m.From.Tried(), m.From.Consumer), m.Consumer), "I10", m.Consumer+" had it before")
-	must(slices.Contains(p.told.picks[fmt.Sprint(m.ID.Message, m.From.Attempt+1)], m.Consumer), "choice", m.Consumer+" was not picked")
+	must(slices.Contains(p.told.picks[key], m.Consumer), "choice", m.Consumer+" was not picked")
 	must(m.Deadline.Equal(m.At.Add(s.Policy.AcceptTimeout)), "schedule", "the deadline is another")
 	must(m.OnDelivery == (s.Policy.Accept == routing.OnDelivery), "choice", "what counts as acceptance is another")
 }

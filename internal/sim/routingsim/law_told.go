@@ -20,8 +20,8 @@ type told struct {
 	tokens   map[string]bool
 	// wrote are the attempts that it wrote itself.
 	wrote map[string]bool
-	// picks are the answers of routing functions, by message and attempt.
-	picks map[string][]string
+	// candidates are those that routing functions were shown, and picks what they answered, by message and attempt.
+	candidates, picks map[string][]string
 	// answers are those to forwards, by token.
 	answers map[string][]routing.AnswerKind
 	held    map[string]time.Duration
@@ -37,7 +37,7 @@ type told struct {
 func newTold() told {
 	return told{
 		asking: map[routing.ID]*asking{}, snapshots: map[string]routing.Snapshot{}, receipts: map[routing.ID]routing.Receipt{},
-		tokens: map[string]bool{}, wrote: map[string]bool{}, picks: map[string][]string{}, answers: map[string][]routing.AnswerKind{},
+		tokens: map[string]bool{}, wrote: map[string]bool{}, candidates: map[string][]string{}, picks: map[string][]string{}, answers: map[string][]routing.AnswerKind{},
 		held: map[string]time.Duration{}, forwards: map[string]int{}, deleted: map[string]bool{}, reroutes: map[routing.ID]int{},
 	}
 }
