@@ -135,6 +135,12 @@ func (p *plant) count() int {
 	return len(p.calls)
 }
 
+// text is what was logged.
+func (p *plant) text() string {
+	synctest.Wait()
+	return strings.Join(p.log.lines(), "\n")
+}
+
 // left is how many messages the queue has, in flight or not.
 func (p *plant) left() string {
 	p.t.Helper()

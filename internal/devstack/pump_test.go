@@ -188,7 +188,7 @@ func TestEndOfAMappingIsNotHeldUp(t *testing.T) {
 				if took := time.Since(p.began); took != 50*time.Second {
 					t.Errorf("it ended after %v", took)
 				}
-				if log := p.log.String(); !strings.HasPrefix(log, c.log) || c.log == "" && (log != "" || p.count() != 0) {
+				if log := p.text(); !strings.HasPrefix(log, c.log) || c.log == "" && (log != "" || p.count() != 0) {
 					t.Errorf("invoked %d times, log says %q", p.count(), log)
 				}
 			})
