@@ -3,7 +3,7 @@ package ddb
 import (
 	"cmp"
 
-	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
+	"github.com/landfall-dev/landfall/internal/localaws/attr"
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/expr"
 	"github.com/landfall-dev/landfall/internal/localaws/faults"
 	"github.com/landfall-dev/landfall/internal/localaws/ledger"

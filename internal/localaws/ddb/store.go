@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
+	"github.com/landfall-dev/landfall/internal/localaws/attr"
 )
 
 // store keeps items in the order of their encoded keys. A position in it is a key, not a number, so a page that begins

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
+	"github.com/landfall-dev/landfall/internal/localaws/attr"
 )
 
 func TestStoreNeverDisagreesWithASortedMap(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
+	"github.com/landfall-dev/landfall/internal/localaws/attr"
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/expr"
 	"github.com/landfall-dev/landfall/internal/localaws/faults"
 	"github.com/landfall-dev/landfall/internal/localaws/streams"

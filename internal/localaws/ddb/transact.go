@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
+	"github.com/landfall-dev/landfall/internal/localaws/attr"
 	"github.com/landfall-dev/landfall/internal/localaws/ledger"
 	"github.com/landfall-dev/landfall/internal/localaws/wire"
 )

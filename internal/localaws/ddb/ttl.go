@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
+	"github.com/landfall-dev/landfall/internal/localaws/attr"
 	"github.com/landfall-dev/landfall/internal/localaws/wire"
 )
 

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
+	"github.com/landfall-dev/landfall/internal/localaws/attr"
 	"github.com/landfall-dev/landfall/internal/localaws/ddb/expr"
 	"github.com/landfall-dev/landfall/internal/localaws/ledger"
 	"github.com/landfall-dev/landfall/internal/localaws/wire"

@@ -102,11 +102,7 @@ func (s *Service) getShardIterator(in *iteratorInput) (operation, error) {
 
 // sequence is the sequence number that the type of the iterator wants, 0 if it wants none.
 func (in *iteratorInput) sequence() (uint64, error) {
-	wanted := strings.HasSuffix(in.ShardIteratorType, "_SEQUENCE_NUMBER")
-	if wanted != (in.SequenceNumber != "") {
-		return 0, wire.Validation("Invalid SequenceNumber: it belongs to AT_SEQUENCE_NUMBER and AFTER_SEQUENCE_NUMBER, and only to these")
-	}
-	if !wanted {
+	if !strings.HasSuffix(in.ShardIteratorType, "_SEQUENCE_NUMBER") {
 		return 0, nil
 	}
 	digits, ok := strings.CutPrefix(in.SequenceNumber, "1")

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
+	"github.com/landfall-dev/landfall/internal/localaws/attr"
 )
 
 // What the service does with a stream.

@@ -163,6 +163,10 @@ func TestShardIsNotOpenForEver(t *testing.T) {
 		if err != nil || !slices.Equal(versions(out), []string{"1", "2"}) || out.NextShardIterator != nil {
 			t.Errorf("the closed shard: %v, %v, next %v", versions(out), err, out.NextShardIterator)
 		}
+		limited, err := b.C.GetRecords(t.Context(), &dynamodbstreams.GetRecordsInput{ShardIterator: i, Limit: aws.Int32(1)})
+		if err != nil || len(limited.Records) != 1 || limited.NextShardIterator == nil {
+			t.Errorf("a page of the closed shard: %v, next %v", err, limited.NextShardIterator)
+		}
 		shards := b.Shards()
 		if len(shards) != 8 {
 			t.Errorf("%d shards", len(shards))
@@ -174,6 +178,11 @@ func TestShardIsNotOpenForEver(t *testing.T) {
 			if aws.ToString(s.ParentShardId) == *old.ShardId {
 				if got := b.read(b.iterator(s.ShardId, "TRIM_HORIZON")); !slices.Equal(got, []string{"3"}) {
 					t.Errorf("the child: %v", got)
+				}
+				for shard, foreign := range map[*string]*string{s.ShardId: out.Records[0].Dynamodb.SequenceNumber, old.ShardId: s.SequenceNumberRange.StartingSequenceNumber} {
+					if _, err := b.Iterator(shard, "AT_SEQUENCE_NUMBER", *foreign); code(err) != "ValidationException" {
+						t.Errorf("a record of another shard: %v", err)
+					}
 				}
 			}
 		}
@@ -301,7 +310,12 @@ func TestStreamsAreNotListedInPart(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, b bundle) {
 		want := []string{b.ARN}
 		for range 2 {
-			want = append(want, conformance.StreamOf(t, b.account.Config("test"), conformance.Schema{Key: "pk"}, "KEYS_ONLY").ARN)
+			other := conformance.StreamOf(t, b.account.Config("test"), conformance.Schema{Key: "pk"}, "KEYS_ONLY")
+			want = append(want, other.ARN)
+			one, err := b.C.ListStreams(t.Context(), &dynamodbstreams.ListStreamsInput{TableName: &other.Table})
+			if err != nil || len(one.Streams) != 1 || *one.Streams[0].StreamArn != other.ARN {
+				t.Errorf("streams of one table: %+v, %v", one, err)
+			}
 		}
 		slices.Sort(want)
 		var got []string

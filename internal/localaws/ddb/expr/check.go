@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
+	"github.com/landfall-dev/landfall/internal/localaws/attr"
 )
 
 func (p *parser) misused(n *node) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf16"
 
-	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
+	"github.com/landfall-dev/landfall/internal/localaws/attr"
 )
 
 // Matches reports whether the condition holds for an item; nil stands for an item that does not exist.

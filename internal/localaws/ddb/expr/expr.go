@@ -14,7 +14,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
+	"github.com/landfall-dev/landfall/internal/localaws/attr"
 )
 
 // Limits of https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html

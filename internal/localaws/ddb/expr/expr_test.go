@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
+	"github.com/landfall-dev/landfall/internal/localaws/attr"
 )
 
 func item(t *testing.T, text string) attr.Map {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
+	"github.com/landfall-dev/landfall/internal/localaws/attr"
 )
 
 // KeyCondition selects a range of one partition. Op is empty if there is no condition on the sort key, else one of

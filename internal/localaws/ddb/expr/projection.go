@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
+	"github.com/landfall-dev/landfall/internal/localaws/attr"
 )
 
 // Projection picks parts of items.

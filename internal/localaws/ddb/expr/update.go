@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/landfall-dev/landfall/internal/localaws/ddb/attr"
+	"github.com/landfall-dev/landfall/internal/localaws/attr"
 )
 
 // Update is a parsed update expression.
