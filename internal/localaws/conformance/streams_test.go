@@ -86,7 +86,7 @@ func TestStreamDoesNotTellMoreThanItsViewNorOfWhatChangesNothing(t *testing.T) {
 				for _, r := range st.All(len(want)) {
 					got = append(got, told(r))
 					if r.Dynamodb.StreamViewType != types.StreamViewType(view) || aws.ToString(r.EventSource) != "aws:dynamodb" || aws.ToString(r.EventVersion) != "1.1" || aws.ToString(r.EventID) == "" || r.UserIdentity != nil {
-						t.Errorf("%+v", r)
+						t.Errorf("%s: view %s, source %s, version %s, id %s, identity %v", told(r), r.Dynamodb.StreamViewType, aws.ToString(r.EventSource), aws.ToString(r.EventVersion), aws.ToString(r.EventID), r.UserIdentity)
 					}
 				}
 				if !slices.Equal(got, want) {
