@@ -11,10 +11,13 @@ import (
 	"io"
 	"maps"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync/atomic"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -45,6 +48,8 @@ type Options struct {
 	Port int
 	// KeepRequests is how many requests the ledger keeps beside its sums; negative: all of them.
 	KeepRequests int
+	// Functions to run besides Landfall's own: those that the configuration names. They get Landfall's environment, too.
+	Functions []devstack.Function
 	// Output gets what the functions print, line by line. Defaults to nowhere.
 	Output io.Writer
 }
@@ -62,7 +67,8 @@ type Desk struct {
 
 	config *config.Config
 	server *localaws.Server
-	made   []string // queues
+	lambda atomic.Pointer[devstack.Stack] // what serve knows of Stack
+	made   []string                       // queues
 }
 
 // FunctionCaller is what the ledger calls the function of that name.
@@ -77,7 +83,7 @@ func Start(ctx context.Context, o Options) (*Desk, error) {
 	d := &Desk{Endpoint: o.Endpoint, Prefix: cmp.Or(o.Prefix, schema.QueuePrefix), config: o.Config}
 	if d.Endpoint == "" {
 		account := localaws.New(localaws.Options{KeepEntries: cmp.Or(o.KeepRequests, 1000)})
-		if d.server, err = localaws.Listen(fmt.Sprintf("127.0.0.1:%d", o.Port), account); err != nil {
+		if d.server, err = localaws.Listen(fmt.Sprintf("127.0.0.1:%d", o.Port), d.serve(account)); err != nil {
 			return nil, err
 		}
 		d.Endpoint, d.Ledger = d.server.URL, account.Ledger()
@@ -97,21 +103,38 @@ func (d *Desk) start(ctx context.Context, o Options, file string) error {
 	if err := d.createQueues(ctx); err != nil {
 		return err
 	}
-	stack := devstack.Config{Output: o.Output}
+	stack := devstack.Config{Output: o.Output, Functions: slices.Clone(o.Functions)}
 	for name, timeout := range d.config.Timeouts() {
 		binary, err := devstack.Build(ctx, o.Source, name)
 		if err != nil {
 			return err
 		}
+		stack.Functions = append(stack.Functions, devstack.Function{Name: name, Path: binary, Timeout: timeout})
+	}
+	for i, f := range stack.Functions {
 		env := map[string]string{
-			schema.ConfigEnv: file, "AWS_ENDPOINT_URL": d.Endpoint, "AWS_SDK_UA_APP_ID": FunctionCaller(name),
+			schema.ConfigEnv: file, "AWS_ENDPOINT_URL": d.Endpoint, "AWS_SDK_UA_APP_ID": FunctionCaller(f.Name),
 		}
 		maps.Copy(env, d.names())
-		stack.Functions = append(stack.Functions, devstack.Function{Name: name, Path: binary, Timeout: timeout, Env: env})
+		maps.Copy(env, f.Env)
+		stack.Functions[i].Env = env
 	}
 	var err error
-	d.Stack, err = devstack.Start(stack)
+	if d.Stack, err = devstack.Start(stack); err == nil {
+		d.lambda.Store(d.Stack)
+	}
 	return err
+}
+
+// serve is the whole AWS of the desk: an account, and Lambda once the stack runs.
+func (d *Desk) serve(account http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if stack := d.lambda.Load(); stack != nil && strings.HasPrefix(r.URL.Path, devstack.InvokePath) {
+			stack.ServeHTTP(w, r)
+			return
+		}
+		account.ServeHTTP(w, r)
+	})
 }
 
 func writeConfig(o Options) (string, error) {

@@ -35,15 +35,15 @@ type Bench struct {
 	function string
 }
 
-// New starts everything with a landfall.yaml.
-func New(t *testing.T, function, yaml string) *Bench {
+// New starts everything with a landfall.yaml, and with others' functions that it names.
+func New(t *testing.T, function, yaml string, others ...devstack.Function) *Bench {
 	t.Helper()
 	cfg, err := config.ParseYAML("landfall.yaml", []byte(yaml))
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := &Bench{T: t, Folder: t.TempDir(), Output: &Output{}, function: function}
-	b.Desk, err = desk.Start(t.Context(), desk.Options{Source: ".", Config: cfg, Folder: b.Folder, Output: b.Output})
+	b.Desk, err = desk.Start(t.Context(), desk.Options{Source: ".", Config: cfg, Folder: b.Folder, Functions: others, Output: b.Output})
 	if err != nil {
 		t.Fatal(err)
 	}
