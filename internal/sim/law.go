@@ -207,6 +207,7 @@ func (l *law) wasPut(o *operation, before, after outbox.Row) {
 	l.Must(before.Status == "", "I1", "%s replaced the row that was there", o)
 	l.Must(o.put.Unreadable != nil || sameRow(*o.put, after), "conservation", "%s stored something else", o)
 	l.history(o.id()).present = true
+	l.reports(after)
 }
 
 // unchanging holds what an application put to stay as it was.

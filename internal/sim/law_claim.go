@@ -14,7 +14,11 @@ func (l *law) claiming(p *process, c outbox.Claim) {
 	l.Must(time.Until(deadline) >= policy.SendTimeout+outbox.ClaimMargin, "I3",
 		"%s is claimed with %v left, not enough to send and settle", c.ID, time.Until(deadline))
 	if c.From == nil { // the others may be taken over, or were to be: that comes after the drain
-		l.Must(time.Since(p.Began) <= outbox.ClaimFor, "I3", "%s is claimed %v after the run began", c.ID, time.Since(p.Began))
+		bound := outbox.ClaimFor
+		if p.Kind == fastPath {
+			bound = outbox.DeliverFor
+		}
+		l.Must(time.Since(p.Began) <= bound, "I3", "%s is claimed %v after the run began", c.ID, time.Since(p.Began))
 	}
 }
 
@@ -25,7 +29,7 @@ func (l *law) claimed(o *operation, before, after outbox.Row) {
 	l.Must(c.From != nil || before.Code != outbox.CodeClaimAbandoned, "I8", "%s was abandoned, and is claimed beside others", c.ID)
 	switch before.Status {
 	case outbox.Pending:
-		l.Must(!before.LaneAt.After(c.At), "schedule", "%s was claimed %v before it was due", c.ID, before.LaneAt.Sub(c.At))
+		l.onTime(o, before)
 	case outbox.Dispatching:
 		last := h.attempts[len(h.attempts)-1]
 		l.Must(time.Now().After(last.until.Add(-last.by.Skew)), "I2", "%s was claimed, and the claim of process %d is alive", c.ID, last.by.Number)
@@ -99,7 +103,7 @@ func (l *law) toldRow(p *process, row outbox.Row, err error) {
 		if !errors.Is(err, outbox.ErrNotFound) {
 			p.told.failed()
 		}
-	case row.Status == outbox.Dispatching && p.Kind == "dispatcher":
+	case row.Status == outbox.Dispatching && p.sends():
 		if a := l.attempt(row); a != nil && a.by == p && !p.told.knows(a.token) {
 			p.told.won(row.ID, a.token, nil)
 		}

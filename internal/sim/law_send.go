@@ -123,7 +123,7 @@ func (l *law) mustHaveLanded(o *operation) {
 // next look, and not much later.
 func (l *law) mustBeAskedInTime(o *operation, row outbox.Row) {
 	p := o.by.policy(row.Destination)
-	if o.by.Kind == "dispatcher" && !row.Until.IsZero() {
+	if o.by.sends() && !row.Until.IsZero() {
 		first := row.Until.Add(p.LateArrival + outbox.SkewMargin)
 		l.Must(row.LaneAt.Equal(first), "schedule", "%s: the first look is at %v, want %v", o, row.LaneAt, first)
 	}

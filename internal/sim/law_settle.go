@@ -149,7 +149,7 @@ func (l *law) recognised(p outbox.Policy, h *history, row outbox.Row, until time
 // settledByReader is what a dispatcher may do to a row that it did not claim.
 func (l *law) settledByReader(o *operation, h *history, before, after outbox.Row) {
 	p, now := o.by.policy(o.id().Destination), o.by.Now()
-	l.Must(o.by.Kind == "dispatcher" || before.Unreadable != nil, "I2", "%s by a %s", o, o.by.Kind)
+	l.Must(o.by.sends() || before.Unreadable != nil, "I2", "%s by a %s", o, o.by.Kind)
 	switch before.Status {
 	case outbox.Dispatching:
 		last := h.attempts[len(h.attempts)-1]

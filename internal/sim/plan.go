@@ -20,6 +20,7 @@ type plan struct {
 	skew         time.Duration // a clock is wrong by up to so much either way
 	orders       int           // that people give
 	every        time.Duration // between sweeps, and at least between reconciliations
+	stream       streamOdds
 }
 
 // destination is a remote and what is true of it whatever the configuration says.
@@ -48,6 +49,13 @@ type plannedRow struct {
 	notBefore, deliverBy time.Duration
 	// poison kills the process that sends it, each time.
 	poison bool
+}
+
+// streamOdds are those of the table's stream.
+type streamOdds struct {
+	lost float64
+	// latest is how late a report may be.
+	latest time.Duration
 }
 
 // remoteOdds are those of one remote, per send or lookup.
@@ -80,6 +88,7 @@ func newPlan(seed uint64) plan {
 		})
 	}
 	p.every = time.Minute
+	p.stream = streamOdds{lost: stage.Pick(d, 0, 0.2, 1), latest: stage.Pick(d, time.Second, 10*time.Second, 10*time.Minute)}
 	p.versions = newVersions(d, p)
 	rows := 3 + d.Below(rowsAtMost-2)
 	if d.Chance(0.1) {
@@ -134,7 +143,7 @@ func newVersions(d *stage.Dice, p plan) []version {
 			Attempts:    1 + d.Below(attempts),
 			Backoff:     stage.Pick(d, outbox.Backoff{}, outbox.Backoff{First: d.Seconds(time.Second, 20*time.Second), Factor: 2, Max: d.Seconds(20*time.Second, 5*time.Minute)}),
 			Concurrency: 1 + d.Below(4), Deduplicates: newWindow(d), LateArrival: destination.late,
-			SendTimeout: newTimeout(d), Shards: 1 + d.Below(3), Retention: 30 * 24 * time.Hour,
+			HeadStart: stage.Pick(d, 0, 5*time.Second, time.Minute), SendTimeout: newTimeout(d), Shards: 1 + d.Below(3), Retention: 30 * 24 * time.Hour,
 			Retired: d.Chance(0.03),
 		}.WithDefaults())
 	}

@@ -23,12 +23,12 @@ func (w *world) put(i int, d *stage.Dice) {
 	p := w.start("application", 24*time.Hour)
 	row := w.rows[i].Row
 	now := p.Now().Truncate(time.Millisecond)
-	row.CreatedAt, row.LaneAt = now, now.Add(w.rows[i].notBefore).Truncate(time.Millisecond)
+	policy := p.policy(row.Destination)
+	row.CreatedAt, row.LaneAt = now, now.Add(w.rows[i].notBefore+policy.HeadStart).Truncate(time.Millisecond)
 	if w.rows[i].deliverBy > 0 {
 		row.DeliverBy = now.Add(w.rows[i].deliverBy).Truncate(time.Millisecond)
 	}
-	shards := p.policy(row.Destination).Shards
-	row.Lane = outbox.Lane{Kind: outbox.DueLane, Destination: row.Destination, Shard: row.Shard(shards)}
+	row.Lane = outbox.Lane{Kind: outbox.DueLane, Destination: row.Destination, Shard: row.Shard(policy.Shards)}
 	w.Mu.Lock()
 	w.law.wants(row)
 	w.Mu.Unlock()
@@ -73,13 +73,7 @@ const claimedBy = "request"
 
 // dispatch is one invocation of the dispatcher.
 func (w *world) dispatch(part int) {
-	longest := time.Duration(0)
-	for _, v := range w.versions {
-		for _, p := range v.policies {
-			longest = max(longest, p.SendTimeout)
-		}
-	}
-	p := w.start("dispatcher", 65*time.Second+longest+10*time.Second)
+	p := w.start("dispatcher", 65*time.Second+w.longestSend()+10*time.Second)
 	o := p.observer()
 	d := outbox.Dispatcher{
 		Store: w.table.open(p), Concurrency: p.config.concurrency, ClaimedBy: claimedBy,
@@ -93,6 +87,15 @@ func (w *world) dispatch(part int) {
 		p.Note(p.Number, "ends: %d claimed", report.Claimed())
 	}
 	p.end(o, report, err)
+}
+
+func (w *world) longestSend() (longest time.Duration) {
+	for _, v := range w.versions {
+		for _, p := range v.policies {
+			longest = max(longest, p.SendTimeout)
+		}
+	}
+	return longest
 }
 
 func (w *world) configured(p *process) (all []outbox.Destination) {

@@ -19,6 +19,8 @@ type world struct {
 	table  table
 	remote remote
 	law    law
+	// reported is what the table's stream has still to say.
+	reported []report
 }
 
 // Violation is an invariant that did not hold, Result what became of a world, Options how to play it.
@@ -51,7 +53,7 @@ type happening struct {
 
 // play lets the troubled time pass, then the calm one, and looks at what is left.
 func (w *world) play() {
-	happenings := slices.Concat(w.puts(), w.sweeps(), w.reconciliations(), w.orders())
+	happenings := slices.Concat(w.puts(), w.polls(), w.sweeps(), w.reconciliations(), w.orders())
 	slices.SortStableFunc(happenings, func(a, b happening) int { return cmp.Compare(a.at, b.at) })
 	for i, h := range happenings {
 		slot := stage.WorldSlots + i%stage.OwnSlots

@@ -7,6 +7,7 @@ const (
 	examineGo    = "internal/outbox/examine.go"
 	policyGo     = "internal/outbox/policy.go"
 	attemptGo    = "internal/outbox/attempt.go"
+	fastGo       = "internal/outbox/fastpath.go"
 	lanesGo      = "internal/outbox/lanes.go"
 	runGo        = "internal/outbox/run.go"
 	answerGo     = "internal/outbox/reconciler_answer.go"
@@ -22,9 +23,9 @@ const (
 // table is what is broken on purpose. A name says what the protocol then does.
 var table = []mutant{
 	{name: "a claim takes a row of any status", file: claimGo,
-		from: `due := row.Status == Pending && !row.LaneAt.After(c.At)`, to: `due := !row.LaneAt.After(c.At)`},
+		from: `due := row.Status == Pending && !row.LaneAt.After(c.DueBy())`, to: `due := !row.LaneAt.After(c.DueBy())`},
 	{name: "a claim takes a row before it is due", file: claimGo,
-		from: `due := row.Status == Pending && !row.LaneAt.After(c.At)`, to: `due := row.Status == Pending`},
+		from: `due := row.Status == Pending && !row.LaneAt.After(c.DueBy())`, to: `due := row.Status == Pending`},
 	{name: "a blind claim takes a row that may have arrived", file: claimGo,
 		from: `due && !row.MayHaveArrived() && `, to: `due && `},
 	{name: "a blind claim takes a row past deliver_by", file: claimGo,
@@ -49,6 +50,19 @@ var table = []mutant{
 		from: `if row.Status == Dispatching && row.Token == c.Token {`, to: `if false {`},
 	{name: "any claim of a claimed row is taken for a repetition", file: claimGo,
 		from: `if row.Status == Dispatching && row.Token == c.Token {`, to: `if row.Status == Dispatching {`},
+
+	{name: "the fast path claims rows that were claimed before", file: fastGo,
+		from: `Attempts: 1}`, to: `Attempts: l.Policy.Attempts}`},
+	{name: "the fast path claims rows for later", file: fastGo,
+		from: `return now.Add(l.Policy.HeadStart)`, to: `return row.LaneAt`},
+	{name: "the fast path believes what was reported of a row's times", file: fastGo,
+		from: `Due: l.dueBy(row, now), `, to: `Due: now.Add(time.Hour), `},
+	{name: "the fast path claims rows of destinations that are retired", file: fastGo,
+		from: `l.Policy.Retired || row.LaneAt`, to: `row.LaneAt`},
+	{name: "the fast path claims for as long as a sweep", file: fastGo,
+		from: `newRun(ctx, d, DeliverFor,`, to: `newRun(ctx, d, time.Hour,`},
+	{name: "the sweep claims rows that are the fast path's", file: attemptGo,
+		from: `Claim{ID: id, At: l.now(), Attempts`, to: `Claim{ID: id, At: l.now(), Due: l.now().Add(time.Minute), Attempts`},
 
 	{name: "settling is not fenced by the token", file: settlementGo,
 		from: `s.Token != "" && row.Token == s.Token && legalForHolder`, to: `s.Token != "" && legalForHolder`},

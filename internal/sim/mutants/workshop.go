@@ -70,11 +70,19 @@ func (w workshop) try(m mutant, seeds int) verdict {
 	if n := strings.Count(string(source), m.from); n != 1 {
 		return verdict{trouble: fmt.Sprintf("the text that it replaces is there %d times, want once", n)}
 	}
-	binary, err := w.build(map[string][]byte{m.file: []byte(strings.Replace(string(source), m.from, m.to, 1))})
+	binary, err := w.build(simulation(m.file), map[string][]byte{m.file: []byte(strings.Replace(string(source), m.from, m.to, 1))})
 	if err != nil {
 		return verdict{trouble: err.Error()}
 	}
-	return w.play(binary, seeds, m.sdk)
+	return w.play(simulation(m.file), binary, seeds, m.sdk)
+}
+
+// simulation is the package that plays what a file is about.
+func simulation(file string) string {
+	if strings.HasPrefix(filepath.ToSlash(file), "internal/routing") {
+		return "internal/sim/routingsim"
+	}
+	return "internal/sim"
 }
 
 // buildAll builds one binary with all changes, which are of one package.
@@ -85,11 +93,11 @@ func (w workshop) buildAll(all []changed) (string, error) {
 		dir := filepath.Dir(c.file)
 		files[filepath.Join(dir, "mutant_switches.go")] = fmt.Appendf(nil, switches, filepath.Base(dir))
 	}
-	return w.build(files)
+	return w.build(simulation(all[0].file), files)
 }
 
-// build builds the simulation's tests with some files replaced or added.
-func (w workshop) build(files map[string][]byte) (string, error) {
+// build builds a simulation's tests with some files replaced or added.
+func (w workshop) build(simulation string, files map[string][]byte) (string, error) {
 	replace := map[string]string{}
 	for file, source := range files {
 		copied := filepath.Join(w.dir, fmt.Sprint(len(replace), ".go"))
@@ -103,7 +111,7 @@ func (w workshop) build(files map[string][]byte) (string, error) {
 	if err := errors.Join(err, os.WriteFile(overlay, text, 0o600)); err != nil {
 		return "", fmt.Errorf("write an overlay: %w", err)
 	}
-	build := exec.Command("go", "test", "-overlay", overlay, "-c", "-o", binary, "./internal/sim")
+	build := exec.Command("go", "test", "-overlay", overlay, "-c", "-o", binary, "./"+simulation)
 	build.Dir = w.root
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("it does not compile: %s", firstLines(out))
@@ -112,13 +120,13 @@ func (w workshop) build(files map[string][]byte) (string, error) {
 }
 
 // play plays worlds until a violation.
-func (w workshop) play(binary string, seeds int, sdk bool, env ...string) verdict {
+func (w workshop) play(simulation, binary string, seeds int, sdk bool, env ...string) verdict {
 	const patience = 10 * time.Minute
 	ctx, stop := context.WithTimeout(context.Background(), patience)
 	defer stop()
 	play := exec.CommandContext(ctx, binary, "-test.run=^TestWorlds$", "-test.v", "-test.timeout=0",
 		"-seed=1", "-seeds="+strconv.Itoa(seeds), "-sdk="+strconv.FormatBool(sdk))
-	play.Dir, play.Env = filepath.Join(w.root, "internal", "sim"), append(os.Environ(), env...)
+	play.Dir, play.Env = filepath.Join(w.root, simulation), append(os.Environ(), env...)
 	heard := &listener{stop: stop}
 	play.Stdout, play.Stderr = heard, heard
 	failed := play.Run()

@@ -138,10 +138,11 @@ func (f *function) Select(ctx context.Context, q routing.Question) (string, erro
 	f.instance.Mu.Lock()
 	f.instance.law.asked(f.instance, p, f.group.name, q)
 	f.instance.Mu.Unlock()
+	asked := time.Now()
 	id, err := f.answer(ctx, c, q)
 	f.instance.Mu.Lock()
 	defer f.instance.Mu.Unlock()
-	f.instance.law.chose(p, q, id, err)
+	f.instance.law.chose(p, f.group.name, q, asked, id, err)
 	return id, err
 }
 

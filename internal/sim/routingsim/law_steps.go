@@ -33,6 +33,10 @@ func (l *law) asked(i *instance, p *process, group string, q routing.Question) {
 	var ids []string
 	for _, c := range q.Candidates {
 		ids = append(ids, c.ID)
+		in, _ := p.told.snapshots[group].Consumer(c.ID)
+		given := p.told.given[lapse{group, c.ID}]
+		l.Must(p.told.vague || c.CurrentInFlight == in.CurrentInFlight+given, "choice", "%s has %d in flight and was given %d, and a function is told of %d",
+			c.ID, in.CurrentInFlight, given, c.CurrentInFlight)
 		l.Must(slices.Contains(alive, c.ID), "choice", "%s is a candidate for %s, and no live member", c.ID, id)
 		for _, a := range r.attempts[:min(q.Attempt-1, len(r.attempts))] {
 			l.Must(a.consumer != c.ID, "I10", "%s is a candidate for %s, which has moved on from it", c.ID, id)
@@ -41,7 +45,7 @@ func (l *law) asked(i *instance, p *process, group string, q routing.Question) {
 			!slices.ContainsFunc(q.Candidates, func(o routing.Consumer) bool { return !lately(i.deadlines, group, o.ID, i.clock()) }),
 			"choice", "%s is a candidate for %s though it let a message lapse, and others are there", c.ID, id)
 	}
-	key := fmt.Sprint(q.Message.ID, q.Attempt)
+	key := pickKey(q.Message.ID, q.Attempt)
 	p.told.candidates[key] = append(p.told.candidates[key], ids...)
 	l.Must(slices.IsSorted(ids), "choice", "the candidates for %s are in no order: %v", id, ids)
 	if len(i.lapses) > 0 {
@@ -58,12 +62,20 @@ func lately(known map[lapse]time.Time, group, consumer string, now time.Time) bo
 }
 
 // chose notes the answer of a routing function.
-func (l *law) chose(p *process, q routing.Question, id string, err error) {
-	if err == nil {
-		key := fmt.Sprint(q.Message.ID, q.Attempt)
+func (l *law) chose(p *process, group string, q routing.Question, asked time.Time, id string, err error) {
+	if time.Since(asked) >= routing.EvaluationTimeout {
+		p.told.vague = true // it may have been too late
+	}
+	if err == nil && id != "" {
+		key := pickKey(q.Message.ID, q.Attempt)
 		p.told.picks[key] = append(p.told.picks[key], id)
+		if slices.Contains(p.told.candidates[key], id) {
+			p.told.given[lapse{group, id}]++
+		}
 	}
 }
+
+func pickKey(message string, attempt int) string { return fmt.Sprint(message, " ", attempt) }
 
 // moving holds a write to what must be so when it is asked for.
 func (l *law) moving(i *instance, m routing.Move) {
@@ -114,7 +126,7 @@ func (l *law) moving(i *instance, m routing.Move) {
 // choosing is the giving of a message to a consumer.
 func (l *law) choosing(p *process, m routing.Move, must func(bool, string, string)) {
 	s := p.told.snapshots[m.Group]
-	key := fmt.Sprint(m.ID.Message, m.From.Attempt+1)
+	key := pickKey(m.ID.Message, m.From.Attempt+1)
 	must(slices.Contains(p.told.candidates[key], m.Consumer), "choice", m.Consumer+" was no candidate")
 	must(!slices.Contains(append(m.From.Tried(), m.From.Consumer), m.Consumer), "I10", m.Consumer+" had it before")
 	must(slices.Contains(p.told.picks[key], m.Consumer), "choice", m.Consumer+" was not picked")
@@ -186,6 +198,7 @@ func (l *law) forwarding(i *instance, forwards []routing.Forward) {
 		}
 		must(a.consumer == f.Consumer.ID && a.number == e.Attempt, "I10", "its receipt says "+a.consumer)
 		must(e.Handle == f.Handle && e.ID == routing.ID{Group: f.Group, Message: f.ID} && l.whole(f.Incoming), "envelope", "the envelope is another's")
+		must(f.AttributeCount <= routing.MaxIncomingAttributes, "envelope", "there is no room for it")
 		hold, held := p.told.held[f.Handle]
 		must(held, "order", "nothing holds it")
 		left := e.Deadline.Sub(i.clock())

@@ -25,11 +25,16 @@ type told struct {
 	// answers are those to forwards, by token.
 	answers map[string][]routing.AnswerKind
 	held    map[string]time.Duration
+	// given counts the messages that the batch gave a consumer; vague says that nobody can know.
+	given map[lapse]int64
+	vague bool
 	// batch is what it was given.
 	batch []routing.Incoming
 	heard []routing.Handled
-	// forwards and deleted are counted by handle, reroutes by message.
+	// forwards are counted by handle, reroutes by message; buried is what surely was, and deleted says of what was
+	// to be deleted whether it surely was.
 	forwards map[string]int
+	buried   map[string]bool
 	deleted  map[string]bool
 	reroutes map[routing.ID]int
 }
@@ -38,7 +43,7 @@ func newTold() told {
 	return told{
 		asking: map[routing.ID]*asking{}, snapshots: map[string]routing.Snapshot{}, receipts: map[routing.ID]routing.Receipt{},
 		tokens: map[string]bool{}, wrote: map[string]bool{}, candidates: map[string][]string{}, picks: map[string][]string{}, answers: map[string][]routing.AnswerKind{},
-		held: map[string]time.Duration{}, forwards: map[string]int{}, deleted: map[string]bool{}, reroutes: map[routing.ID]int{},
+		held: map[string]time.Duration{}, forwards: map[string]int{}, buried: map[string]bool{}, deleted: map[string]bool{}, given: map[lapse]int64{}, reroutes: map[routing.ID]int{},
 	}
 }
 
@@ -79,6 +84,9 @@ func (l *law) toldWrite(i *instance, m routing.Move, r routing.Receipt, err erro
 	switch {
 	case errors.As(err, &refused):
 		i.knows(refused.Receipt)
+		if m.Kind == routing.Assign || m.Kind == routing.Reassign {
+			p.told.given[lapse{m.Group, m.Consumer}]--
+		}
 	case err != nil:
 		p.told.trouble = true
 	default:
@@ -107,6 +115,18 @@ func (l *law) unanswered(p *process, f routing.Forward) {
 	p.told.answers[f.Envelope.Token] = append(all[:len(all)-1], routing.NoAnswer)
 }
 
+// misled reports whether a routing function named somebody for a message who is no candidate.
+func (t *told) misled(id routing.ID) bool {
+	for key, picks := range t.picks {
+		for _, pick := range picks {
+			if strings.HasPrefix(key, id.Message+" ") && !slices.Contains(t.candidates[key], pick) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // heard is what an observer is told.
 func (l *law) heard(p *process, h routing.Handled) {
 	p.told.heard = append(p.told.heard, h)
@@ -131,7 +151,11 @@ func (l *law) routed(i *instance, batch []routing.Incoming, handled []routing.Ha
 		says(h.Kept != t.deleted[in.Handle], "kept", h.Kept)
 		says(h.Forwards == t.forwards[in.Handle], "forwards", h.Forwards)
 		says(h.Kept || l.record(id).ended(), "not kept, and not ended", h.Receipt.State)
-		says(h.Err != nil || t.trouble || !h.GivenBack || true, "no trouble", h.Err)
+		_, tried := t.deleted[in.Handle]
+		says(!t.buried[in.Handle] || tried, "it is buried, and not deleted; kept", h.Kept)
+		says(h.Receipt.State != routing.Accepted || tried || h.GivenBack, "it is accepted, and not deleted; kept", h.Kept)
+		var unknown *routing.UnknownConsumerSelectedError
+		says(!errors.As(h.Err, &unknown) || t.misled(id), "nobody was named that is no candidate, and it says", h.Err)
 		reroutes[id] += len(h.Reroutes)
 		if !t.trouble && h.Err == nil && !h.GivenBack {
 			m.routed = max(m.routed, in.Receives)

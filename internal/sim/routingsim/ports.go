@@ -87,13 +87,19 @@ type deadLettersPort struct{ *instance }
 // Bury implements [routing.DeadLetters].
 func (d *deadLettersPort) Bury(ctx context.Context, letters []routing.DeadLetter) []error {
 	p := d.process
-	return d.each(ctx, p.call("bury", "", 0), len(letters), func(i int) error {
+	errs := d.each(ctx, p.call("bury", "", 0), len(letters), func(i int) error {
 		l := letters[i]
 		d.Events++
 		d.Note(p.Number, "buries %s: %s", l.ID, l.Receipt.Reason)
 		d.law.buried(p, l)
 		return nil
 	})
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	for i, l := range letters {
+		p.told.buried[l.Handle] = i < len(errs) && errs[i] == nil
+	}
+	return errs
 }
 
 // forwarderPort is the consumers as one instance reaches them.

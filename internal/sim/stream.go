@@ -1,0 +1,100 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"github.com/landfall-dev/landfall/internal/outbox"
+	"github.com/landfall-dev/landfall/internal/sim/stage"
+)
+
+// fastPath is what a process of the fast path is called.
+const fastPath = "fast path"
+
+// report is what the table's stream says of a row that was put. It may be lost, come late, come twice, and before or
+// after reports of other rows.
+type report struct {
+	at  time.Duration // since the world's beginning
+	row outbox.Fresh
+}
+
+// reports notes that a row was put. The world's mutex is held.
+func (w *world) reports(row outbox.Row) {
+	d := stage.Roll(w.Seed, "report", row.ID)
+	if d.Chance(w.stream.lost) {
+		return
+	}
+	for range 1 + d.Below(2) {
+		late := d.Between(10*time.Millisecond, w.stream.latest)
+		w.reported = append(w.reported, report{time.Since(w.Begun) + late, outbox.Fresh{
+			Entry: outbox.Entry{ID: row.ID, LaneAt: row.LaneAt}, CreatedAt: row.CreatedAt,
+		}})
+	}
+}
+
+// polls are when the stream's mapping looks for reports. A function is only started if there are some.
+func (w *world) polls() (all []happening) {
+	d := stage.Roll(w.Seed, "polls")
+	for at := time.Second; at < w.length; at += d.Between(200*time.Millisecond, 20*time.Second) {
+		all = append(all, happening{at, func(slot int) {
+			w.Mu.Lock()
+			var rows []outbox.Fresh
+			w.reported = slices.DeleteFunc(w.reported, func(r report) bool {
+				due := r.at <= time.Since(w.Begun)
+				if due {
+					rows = append(rows, r.row)
+				}
+				return due
+			})
+			w.Mu.Unlock()
+			if len(rows) > 0 {
+				shuffle(stage.Roll(w.Seed, "batch", slot, at), rows)
+				w.Running.Go(func() { w.deliver(rows) })
+			}
+		}})
+	}
+	return all
+}
+
+func shuffle(d *stage.Dice, rows []outbox.Fresh) {
+	slices.SortFunc(rows, func(a, b outbox.Fresh) int { return slices.Compare([]byte(a.PK()), []byte(b.PK())) })
+	for i := range rows {
+		j := i + d.Below(len(rows)-i)
+		rows[i], rows[j] = rows[j], rows[i]
+	}
+}
+
+// deliver is one invocation of the fast path.
+func (w *world) deliver(rows []outbox.Fresh) {
+	p := w.start(fastPath, outbox.DeliverFor+w.longestSend()+20*time.Second)
+	o := p.observer()
+	d := outbox.Dispatcher{
+		Store: w.table.open(p), Concurrency: p.config.concurrency, ClaimedBy: claimedBy,
+		Now: p.Now, Rand: p, Observer: o, Destinations: w.configured(p),
+	}
+	report, err := d.Deliver(p.Ctx, rows)
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
+	if !p.Dead {
+		p.law.dispatched(p, report, err)
+		p.Note(p.Number, "ends: %d claimed", report.Claimed())
+	}
+	p.end(o, report, err)
+}
+
+// sends reports whether the process is one that claims and sends.
+func (p *process) sends() bool { return p.Kind == "dispatcher" || p.Kind == fastPath }
+
+// onTime holds a claim to be of a row that is due: for the sweep, by its own clock; for the fast path, within the head
+// start that its configuration gives, and by the writer's clock if that is ahead by no more than clocks may be.
+func (l *law) onTime(o *operation, before outbox.Row) {
+	c, limit := o.claim, o.claim.At
+	if o.by.Kind == fastPath {
+		l.Must(before.AttemptCount == 0, "schedule", "%s was claimed %d times, and is claimed by the fast path", c.ID, before.AttemptCount)
+		if ahead := before.CreatedAt.Sub(c.At); ahead > 0 && ahead <= outbox.SkewMargin {
+			limit = before.CreatedAt
+		}
+		limit = limit.Add(o.by.policy(c.Destination).HeadStart)
+	}
+	l.Must(!before.LaneAt.After(limit), "schedule", "%s was claimed %v before it was due", c.ID, before.LaneAt.Sub(limit))
+}
