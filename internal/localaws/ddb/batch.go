@@ -54,9 +54,14 @@ func (db *DB) batchGetItem(in *batchGetInput) (operation, error) {
 			continue
 		}
 		if len(t.Keys) > maxBatchGets {
-			return operation{}, wire.Validation("1 validation error detected: Value at 'RequestItems.%s.member.Keys' failed to satisfy constraint: Member must have length less than or equal to %d", name, maxBatchGets)
+			return operation{}, wire.Validation("1 validation error detected: Value at "+
+				"'RequestItems.%s.member.Keys' failed to satisfy constraint: Member must have length less than or "+
+				"equal to %d", name, maxBatchGets)
 		}
-		get := getInput{TableName: &name, Key: t.Keys[0], ProjectionExpression: t.ProjectionExpression, params: t.params, ConsistentRead: t.ConsistentRead}
+		get := getInput{
+			TableName: &name, Key: t.Keys[0],
+			ProjectionExpression: t.ProjectionExpression, params: t.params, ConsistentRead: t.ConsistentRead,
+		}
 		l, err := get.lookup()
 		if err != nil {
 			return operation{}, err
@@ -66,7 +71,8 @@ func (db *DB) batchGetItem(in *batchGetInput) (operation, error) {
 			reads = append(reads, batchRead{l, t})
 		}
 	}
-	if err := cmp.Or(c.Err(), wire.Forbid(len(reads) > maxBatchGets, "Too many items requested for the BatchGetItem call")); err != nil {
+	if err := cmp.Or(c.Err(), wire.Forbid(len(reads) > maxBatchGets,
+		"Too many items requested for the BatchGetItem call")); err != nil {
 		return operation{}, err
 	}
 	return operation{resource: reads[0].table, run: func(j *job) (any, error) { return db.batchGet(j, in, reads) }}, nil
@@ -89,7 +95,8 @@ func (db *DB) batchGet(j *job, in *batchGetInput, reads []batchRead) (any, error
 			j.costs = nil
 			return nil, refused
 		case refused != nil: // not now
-			left := *cmp.Or(answer.UnprocessedKeys[r.table], &batchGetTable{nil, r.in.ProjectionExpression, r.in.params, r.in.ConsistentRead})
+			none := &batchGetTable{nil, r.in.ProjectionExpression, r.in.params, r.in.ConsistentRead}
+			left := *cmp.Or(answer.UnprocessedKeys[r.table], none)
 			left.Keys = append(left.Keys, r.key)
 			answer.UnprocessedKeys[r.table] = &left
 		case item != nil:
@@ -136,13 +143,20 @@ func (db *DB) batchWriteItem(in *batchWriteInput) (operation, error) {
 	for _, name := range slices.Sorted(maps.Keys(in.RequestItems)) {
 		list := in.RequestItems[name]
 		if len(list) == 0 || len(list) > maxBatchWrites {
-			return operation{}, wire.Validation("1 validation error detected: Value '{%s=[%d requests]}' at 'requestItems' failed to satisfy constraint: Map value must satisfy constraint: [Member must have length less than or equal to %d, Member must have length greater than or equal to 1]", name, len(list), maxBatchWrites)
+			return operation{}, wire.Validation("1 validation error detected: Value '{%s=[%d requests]}' at "+
+				"'requestItems' failed to satisfy constraint: Map value must satisfy constraint: [Member must have "+
+				"length less than or equal to %d, Member must have length greater than or equal to 1]",
+				name, len(list), maxBatchWrites)
 		}
 		for _, w := range list {
-			one, v := writeInput{TableName: &name, ReturnConsumedCapacity: in.ReturnConsumedCapacity, ReturnItemCollectionMetrics: in.ReturnItemCollectionMetrics}, put
+			v, one := put, writeInput{
+				TableName: &name, ReturnConsumedCapacity: in.ReturnConsumedCapacity,
+				ReturnItemCollectionMetrics: in.ReturnItemCollectionMetrics,
+			}
 			switch {
 			case (w.PutRequest == nil) == (w.DeleteRequest == nil):
-				return operation{}, wire.Validation("Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes")
+				return operation{}, wire.Validation("Supplied AttributeValue has more than one datatypes set, must " +
+					"contain exactly one of the supported datatypes")
 			case w.PutRequest != nil:
 				one.Item = w.PutRequest.Item
 			default:
@@ -158,7 +172,8 @@ func (db *DB) batchWriteItem(in *batchWriteInput) (operation, error) {
 	if len(writes) > maxBatchWrites {
 		return operation{}, wire.Validation("Too many items requested for the BatchWriteItem call")
 	}
-	return operation{resource: writes[0].table, run: func(j *job) (any, error) { return db.batchWriteAll(j, in, writes) }}, nil
+	run := func(j *job) (any, error) { return db.batchWriteAll(j, in, writes) }
+	return operation{resource: writes[0].table, run: run}, nil
 }
 
 // batchWriteAll does each write by itself: there is no transaction around them.

@@ -3,7 +3,6 @@ package ddb
 import (
 	"cmp"
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/landfall-dev/landfall/internal/localaws/attr"
@@ -45,7 +44,8 @@ func (c change) charges(factor float64) []charge {
 		goes, comes, replaced := ix.effect(c)
 		for _, e := range []attr.Map{goes, comes} {
 			if e != nil {
-				list = append(list, charge{ledger.Cost{Table: t.name, Index: ix.name, Write: writeUnits(max(replaced, e.Size()))}, e[ix.key[0].name]})
+				units := writeUnits(max(replaced, e.Size()))
+				list = append(list, charge{ledger.Cost{Table: t.name, Index: ix.name, Write: units}, e[ix.key[0].name]})
 			}
 		}
 	}
@@ -135,7 +135,10 @@ func (db *DB) consumption(asked string, costs []ledger.Cost, split bool) []*cons
 	for _, c := range costs {
 		sum := byTable[c.Table]
 		if sum == nil {
-			sum = &consumed{TableName: c.Table, LocalSecondaryIndexes: map[string]*units{}, GlobalSecondaryIndexes: map[string]*units{}}
+			sum = &consumed{
+				TableName:             c.Table,
+				LocalSecondaryIndexes: map[string]*units{}, GlobalSecondaryIndexes: map[string]*units{},
+			}
 			byTable[c.Table] = sum
 			list = append(list, sum)
 		}
@@ -154,8 +157,10 @@ func (db *DB) part(sum *consumed, c ledger.Cost) *units {
 		return sum.Table
 	}
 	group := sum.GlobalSecondaryIndexes
-	if t := db.tables[c.Table]; t != nil && slices.ContainsFunc(t.indexes, func(ix *index) bool { return ix.local && ix.name == c.Index }) {
-		group = sum.LocalSecondaryIndexes
+	if t := db.tables[c.Table]; t != nil {
+		if ix := t.index(c.Index); ix != nil && ix.local {
+			group = sum.LocalSecondaryIndexes
+		}
 	}
 	group[c.Index] = cmp.Or(group[c.Index], &units{})
 	return group[c.Index]

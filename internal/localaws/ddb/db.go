@@ -36,7 +36,10 @@ type DB struct {
 
 // New makes a DB without tables.
 func New(o Options) *DB {
-	return &DB{Streams: streams.New(Region), options: o, tables: map[string]*table{}, tokens: tokens{byToken: map[string]*transaction{}}}
+	return &DB{
+		Streams: streams.New(Region), options: o,
+		tables: map[string]*table{}, tokens: tokens{byToken: map[string]*transaction{}},
+	}
 }
 
 // Name is the name of the service in ledgers and fault plans.
@@ -131,5 +134,7 @@ func (db *DB) affordable(t *table, now time.Time, charges ...charge) error {
 	case t.spec.onDemand():
 		return throttled()
 	}
-	return failure("ProvisionedThroughputExceededException", "The level of configured provisioned throughput for the table or for one or more of its indexes was exceeded. Consider increasing it")
+	return failure("ProvisionedThroughputExceededException",
+		"The level of configured provisioned throughput for the table or for one or more of its indexes was "+
+			"exceeded. Consider increasing it")
 }

@@ -47,7 +47,10 @@ func conflict() *wire.Error {
 }
 
 func throttled() *wire.Error {
-	return failure("ThrottlingException", "Throughput exceeds the current capacity of your table or index. DynamoDB is automatically scaling your table or index so please try again shortly. If exceptions persist, check if you have a hot key: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html")
+	return failure("ThrottlingException",
+		"Throughput exceeds the current capacity of your table or index. DynamoDB is automatically scaling your "+
+			"table or index so please try again shortly. If exceptions persist, check if you have a hot key: "+
+			"https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html")
 }
 
 // Failure is the service's own error of a kind of fault.

@@ -18,8 +18,8 @@ type keyAttr struct {
 	typ  attr.Type
 }
 
-// keySchema is the key of a table or index: the hash key, then the sort key if there is one; or all by which the entries
-// of an index are in order, those of the table's key behind its own.
+// keySchema is the key of a table or index: the hash key, then the sort key if there is one. It is also all by which
+// the entries of an index are in order: its own key, then the table's.
 type keySchema []keyAttr
 
 // sort is the sort key, without a name if there is none.
@@ -85,9 +85,14 @@ func (k keySchema) checkSizes(item attr.Map) error {
 	for i, a := range k {
 		size := attr.Size(item[a.name])
 		if err := cmp.Or(
-			wire.Forbid(size == 0, "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an %s. Key: %s", emptyValue[a.typ], a.name),
-			wire.Forbid(i == 0 && size > maxKeySizes[i], invalidParameters+"Size of hashkey has exceeded the maximum size limit of%d bytes", maxKeySizes[i]),
-			wire.Forbid(size > maxKeySizes[i], invalidParameters+"Aggregated size of all range keys has exceeded the size limit of %d bytes", maxKeySizes[i]),
+			wire.Forbid(size == 0,
+				"One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain "+
+					"an %s. Key: %s", emptyValue[a.typ], a.name),
+			wire.Forbid(i == 0 && size > maxKeySizes[i],
+				invalidParameters+"Size of hashkey has exceeded the maximum size limit of%d bytes", maxKeySizes[i]),
+			wire.Forbid(size > maxKeySizes[i],
+				invalidParameters+"Aggregated size of all range keys has exceeded the size limit of %d bytes",
+				maxKeySizes[i]),
 		); err != nil {
 			return err
 		}

@@ -21,7 +21,8 @@ type params struct {
 
 // legacy are parameters that are refused: expressions can do all that they could.
 type legacy struct {
-	AttributesToGet, AttributeUpdates, ConditionalOperator, Expected, KeyConditions, QueryFilter, ScanFilter any `json:",omitempty"`
+	AttributesToGet, AttributeUpdates, ConditionalOperator, Expected any `json:",omitempty"`
+	KeyConditions, QueryFilter, ScanFilter                           any `json:",omitempty"`
 }
 
 // values are placeholders for values; what is wrong with one is said with its name.
@@ -40,7 +41,7 @@ func (v *values) UnmarshalJSON(data []byte) error {
 // MarshalJSON writes them.
 func (v values) MarshalJSON() ([]byte, error) { return attr.Map(v).MarshalJSON() }
 
-// expressions are those of a request, which share its placeholders. The first error wins, and nothing is parsed after it.
+// expressions are those of a request, which share its placeholders. Nothing is parsed after the first error.
 type expressions struct {
 	text  map[string]*string // by parameter; nil for one that the request may have and has not
 	scope *expr.Scope
@@ -62,7 +63,8 @@ func (p *params) expressions(err error, text map[string]*string) *expressions {
 		checkPlaceholders("ExpressionAttributeNames", '#', names, given, absent),
 		checkPlaceholders("ExpressionAttributeValues", ':', values, given, absent))
 	for _, k := range slices.Sorted(maps.Keys(names)) {
-		err = cmp.Or(err, wire.Forbid(names[k] == "", "ExpressionAttributeNames contains invalid value: Empty attribute name for key %s", k))
+		err = cmp.Or(err, wire.Forbid(names[k] == "",
+			"ExpressionAttributeNames contains invalid value: Empty attribute name for key %s", k))
 	}
 	return &expressions{text, &expr.Scope{Names: names, Values: attr.Map(values)}, err}
 }
@@ -74,7 +76,8 @@ func checkPlaceholders[V any](parameter string, mark byte, declared map[string]V
 	case len(given) == 0 && len(absent) == 1:
 		return wire.Validation("%s can only be specified when using expressions: %s is null", parameter, absent[0])
 	case len(given) == 0:
-		return wire.Validation("%s can only be specified when using expressions: %s are null", parameter, strings.Join(absent, " and "))
+		return wire.Validation("%s can only be specified when using expressions: %s are null",
+			parameter, strings.Join(absent, " and "))
 	case len(declared) == 0:
 		return wire.Validation("%s must not be empty", parameter)
 	}
@@ -89,13 +92,16 @@ func checkPlaceholders[V any](parameter string, mark byte, declared map[string]V
 // refuse is an error if any legacy parameter is there.
 func (l *legacy) refuse(expressions []string) error {
 	there := map[string]any{
-		"AttributesToGet": l.AttributesToGet, "AttributeUpdates": l.AttributeUpdates, "ConditionalOperator": l.ConditionalOperator,
-		"Expected": l.Expected, "KeyConditions": l.KeyConditions, "QueryFilter": l.QueryFilter, "ScanFilter": l.ScanFilter,
+		"AttributesToGet": l.AttributesToGet, "AttributeUpdates": l.AttributeUpdates,
+		"ConditionalOperator": l.ConditionalOperator, "Expected": l.Expected,
+		"KeyConditions": l.KeyConditions, "QueryFilter": l.QueryFilter, "ScanFilter": l.ScanFilter,
 	}
 	maps.DeleteFunc(there, func(_ string, value any) bool { return value == nil })
 	old, given := strings.Join(slices.Sorted(maps.Keys(there)), ", "), strings.Join(expressions, ", ")
 	return cmp.Or(
-		wire.Forbid(old != "" && given != "", "Can not use both expression and non-expression parameters in the same request: Non-expression parameters: {%s} Expression parameters: {%s}", old, given),
+		wire.Forbid(old != "" && given != "",
+			"Can not use both expression and non-expression parameters in the same request: Non-expression "+
+				"parameters: {%s} Expression parameters: {%s}", old, given),
 		wire.Forbid(old != "", "The local DynamoDB does not support %s; use expressions, which have replaced it", old),
 	)
 }

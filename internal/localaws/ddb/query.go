@@ -10,8 +10,8 @@ import (
 	"github.com/landfall-dev/landfall/internal/localaws/wire"
 )
 
-// maxPage is how much a query or scan reads for one answer, before its filter. The item that exceeds it is the last one:
-// full pages are known to consume 128.5 units, which is more than 1 MB.
+// maxPage is how much a query or scan reads for one answer, before its filter. The item that exceeds it is the last
+// one: full pages are known to consume 128.5 units, which is more than 1 MB.
 const maxPage = 1 << 20
 
 // pageInput are the parameters of Query and Scan.
@@ -70,13 +70,15 @@ func (in *pageInput) page(query bool) (*page, error) {
 	c.Number("totalSegments", in.TotalSegments, 1, 1000000)
 	c.Number("segment", in.Segment, 0, 999999)
 	e := in.expressions(cmp.Or(c.Err(), in.checkShape(query)), map[string]*string{
-		"KeyConditionExpression": in.KeyConditionExpression, "FilterExpression": in.FilterExpression, "ProjectionExpression": in.ProjectionExpression,
+		"KeyConditionExpression": in.KeyConditionExpression,
+		"FilterExpression":       in.FilterExpression, "ProjectionExpression": in.ProjectionExpression,
 	})
 	p.scope = e.scope
 	p.filter = parse(e, "FilterExpression", expr.ParseCondition)
 	p.projection = parse(e, "ProjectionExpression", expr.ParseProjection)
 	if query && in.KeyConditionExpression == nil {
-		return p, cmp.Or(e.err, error(wire.Validation("Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.")))
+		return p, cmp.Or(e.err, error(wire.Validation("Either the KeyConditions or KeyConditionExpression parameter "+
+			"must be specified in the request.")))
 	}
 	parse(e, "KeyConditionExpression", expr.ParseCondition) // what it means needs the table
 	return p, e.end()
@@ -86,12 +88,21 @@ func (in *pageInput) page(query bool) (*page, error) {
 func (in *pageInput) checkShape(query bool) error {
 	segment, total := *cmp.Or(in.Segment, new(int)), *cmp.Or(in.TotalSegments, new(int))
 	return cmp.Or(
-		wire.Forbid(in.Select == "SPECIFIC_ATTRIBUTES" && in.ProjectionExpression == nil, "Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES"),
-		wire.Forbid(in.ProjectionExpression != nil && in.Select != "" && in.Select != "SPECIFIC_ATTRIBUTES", "Cannot specify the ProjectionExpression when choosing to get %s", in.Select),
-		wire.Forbid(in.Select == "ALL_PROJECTED_ATTRIBUTES" && in.IndexName == nil, "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"),
-		wire.Forbid(!query && in.Segment != nil && in.TotalSegments == nil, "The TotalSegments parameter is required but was not present in the request when Segment parameter is present"),
-		wire.Forbid(!query && in.Segment == nil && in.TotalSegments != nil, "The Segment parameter is required but was not present in the request when parameter TotalSegments is present"),
-		wire.Forbid(!query && in.Segment != nil && segment >= total, "The Segment parameter is zero-based and must be less than parameter TotalSegments: Segment: %d is not less than TotalSegments: %d", segment, total),
+		wire.Forbid(in.Select == "SPECIFIC_ATTRIBUTES" && in.ProjectionExpression == nil,
+			"Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES"),
+		wire.Forbid(in.ProjectionExpression != nil && in.Select != "" && in.Select != "SPECIFIC_ATTRIBUTES",
+			"Cannot specify the ProjectionExpression when choosing to get %s", in.Select),
+		wire.Forbid(in.Select == "ALL_PROJECTED_ATTRIBUTES" && in.IndexName == nil,
+			"ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"),
+		wire.Forbid(!query && in.Segment != nil && in.TotalSegments == nil,
+			"The TotalSegments parameter is required but was not present in the request when Segment parameter is "+
+				"present"),
+		wire.Forbid(!query && in.Segment == nil && in.TotalSegments != nil,
+			"The Segment parameter is required but was not present in the request when parameter TotalSegments is "+
+				"present"),
+		wire.Forbid(!query && in.Segment != nil && segment >= total,
+			"The Segment parameter is zero-based and must be less than parameter TotalSegments: Segment: %d is not "+
+				"less than TotalSegments: %d", segment, total),
 	)
 }
 
@@ -126,7 +137,9 @@ func (db *DB) source(j *job, p *page) (source, error) {
 	missing := ix.lacks(p.projection)
 	return s, cmp.Or(
 		wire.Forbid(p.in.ConsistentRead, "Consistent reads are not supported on global secondary indexes"),
-		wire.Forbid(p.in.Select == "ALL_ATTRIBUTES" && ix.keep != nil, invalidParameters+"Select type ALL_ATTRIBUTES is not supported for global secondary index %s because its projection type is not ALL", ix.name),
+		wire.Forbid(p.in.Select == "ALL_ATTRIBUTES" && ix.keep != nil,
+			invalidParameters+"Select type ALL_ATTRIBUTES is not supported for global secondary index %s because its "+
+				"projection type is not ALL", ix.name),
 		wire.Forbid(missing != "", invalidParameters+"Global secondary index %s does not project [%s]", ix.name, missing),
 	)
 }
@@ -197,5 +210,6 @@ func (s source) collect(p *page, sp span) (answer pageAnswer, bytes int, fetched
 
 // fetches reports whether a local index has to be completed from the table.
 func (s source) fetches(p *page) bool {
-	return s.index != nil && s.index.local && s.index.keep != nil && (p.in.Select == "ALL_ATTRIBUTES" || s.index.lacks(p.projection) != "")
+	return s.index != nil && s.index.local && s.index.keep != nil &&
+		(p.in.Select == "ALL_ATTRIBUTES" || s.index.lacks(p.projection) != "")
 }

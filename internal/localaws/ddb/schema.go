@@ -50,8 +50,11 @@ func (spec *tableSpec) table() (*table, error) {
 	s := spec.StreamSpecification
 	return t, cmp.Or(
 		err,
-		wire.Forbid(unused, invalidParameters+"Number of attributes in KeySchema does not exactly match number of attributes defined in AttributeDefinitions"),
-		wire.Forbid(s != nil && s.StreamEnabled && s.StreamViewType == "", invalidParameters+"StreamViewType is required when StreamEnabled is true"),
+		wire.Forbid(unused,
+			invalidParameters+"Number of attributes in KeySchema does not exactly match number of attributes "+
+				"defined in AttributeDefinitions"),
+		wire.Forbid(s != nil && s.StreamEnabled && s.StreamViewType == "",
+			invalidParameters+"StreamViewType is required when StreamEnabled is true"),
 	)
 }
 
@@ -68,7 +71,9 @@ func (spec *tableSpec) constrain(c *constraints) {
 		c.Enum(at+"attributeType", d.AttributeType, "B", "N", "S")
 		c.Text(at+"attributeName", d.AttributeName, 1, 255)
 	}
-	for group, list := range map[string][]indexSpec{"globalSecondaryIndexes": spec.GlobalSecondaryIndexes, "localSecondaryIndexes": spec.LocalSecondaryIndexes} {
+	for group, list := range map[string][]indexSpec{
+		"globalSecondaryIndexes": spec.GlobalSecondaryIndexes, "localSecondaryIndexes": spec.LocalSecondaryIndexes,
+	} {
 		for i, ix := range list {
 			at := fmt.Sprintf("%s.%d.member.", group, i+1)
 			c.Text(at+"indexName", ix.IndexName, 3, 255)
@@ -77,7 +82,8 @@ func (spec *tableSpec) constrain(c *constraints) {
 		}
 	}
 	if s := spec.StreamSpecification; s != nil {
-		c.Enum("streamSpecification.streamViewType", s.StreamViewType, "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES", "KEYS_ONLY")
+		c.Enum("streamSpecification.streamViewType",
+			s.StreamViewType, "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES", "KEYS_ONLY")
 	}
 }
 
@@ -93,9 +99,14 @@ func constrainKeys(c *constraints, at string, keys []keyElement) {
 func (spec *tableSpec) checkBilling() error {
 	p, onDemand := spec.ProvisionedThroughput, spec.onDemand()
 	return cmp.Or(
-		wire.Forbid(onDemand && p != nil, invalidParameters+"Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST"),
-		wire.Forbid(!onDemand && p == nil, invalidParameters+"ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED"),
-		wire.Forbid(p != nil && (p.ReadCapacityUnits < 1 || p.WriteCapacityUnits < 1), invalidParameters+"ReadCapacityUnits and WriteCapacityUnits must be at least 1"),
+		wire.Forbid(onDemand && p != nil,
+			invalidParameters+"Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode "+
+				"is PAY_PER_REQUEST"),
+		wire.Forbid(!onDemand && p == nil,
+			invalidParameters+"ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is "+
+				"PROVISIONED"),
+		wire.Forbid(p != nil && (p.ReadCapacityUnits < 1 || p.WriteCapacityUnits < 1),
+			invalidParameters+"ReadCapacityUnits and WriteCapacityUnits must be at least 1"),
 	)
 }
 
@@ -104,9 +115,12 @@ func schemaOf(elements []keyElement, defined map[string]*definition) (keySchema,
 	var k keySchema
 	two := len(elements) == 2
 	if err := cmp.Or(
-		wire.Forbid(len(elements) == 0 || elements[0].KeyType != "HASH", "Invalid KeySchema: The first KeySchemaElement is not a HASH key type"),
-		wire.Forbid(two && elements[1].KeyType != "RANGE", "Invalid KeySchema: The second KeySchemaElement is not a RANGE key type"),
-		wire.Forbid(two && elements[0].AttributeName == elements[1].AttributeName, "Invalid KeySchema: Some index key attribute have no definition"),
+		wire.Forbid(len(elements) == 0 || elements[0].KeyType != "HASH",
+			"Invalid KeySchema: The first KeySchemaElement is not a HASH key type"),
+		wire.Forbid(two && elements[1].KeyType != "RANGE",
+			"Invalid KeySchema: The second KeySchemaElement is not a RANGE key type"),
+		wire.Forbid(two && elements[0].AttributeName == elements[1].AttributeName,
+			"Invalid KeySchema: Some index key attribute have no definition"),
 	); err != nil {
 		return k, err
 	}
@@ -127,14 +141,19 @@ func undefined(elements []keyElement, defined map[string]*definition) error {
 		keys = append(keys, e.AttributeName)
 	}
 	names := slices.Sorted(maps.Keys(defined))
-	return wire.Validation(invalidParameters+"Some index key attributes are not defined in AttributeDefinitions. Keys: [%s], AttributeDefinitions: [%s]", strings.Join(keys, ", "), strings.Join(names, ", "))
+	return wire.Validation(invalidParameters+"Some index key attributes are not defined in AttributeDefinitions. "+
+		"Keys: [%s], AttributeDefinitions: [%s]", strings.Join(keys, ", "), strings.Join(names, ", "))
 }
 
 func (spec *tableSpec) addIndexes(t *table, defined map[string]*definition) error {
 	if err := cmp.Or(
-		wire.Forbid(len(spec.LocalSecondaryIndexes) > maxLocalIndexes, invalidParameters+"Number of LocalSecondaryIndexes exceeds per-table limit of %d", maxLocalIndexes),
-		wire.Forbid(len(spec.GlobalSecondaryIndexes) > maxGlobalIndexes, invalidParameters+"GlobalSecondaryIndex count exceeds the per-table limit of %d", maxGlobalIndexes),
-		wire.Forbid(len(spec.LocalSecondaryIndexes) > 0 && len(t.key) < 2, invalidParameters+"Table KeySchema does not have a range key, which is required when specifying a LocalSecondaryIndex"),
+		wire.Forbid(len(spec.LocalSecondaryIndexes) > maxLocalIndexes,
+			invalidParameters+"Number of LocalSecondaryIndexes exceeds per-table limit of %d", maxLocalIndexes),
+		wire.Forbid(len(spec.GlobalSecondaryIndexes) > maxGlobalIndexes,
+			invalidParameters+"GlobalSecondaryIndex count exceeds the per-table limit of %d", maxGlobalIndexes),
+		wire.Forbid(len(spec.LocalSecondaryIndexes) > 0 && len(t.key) < 2,
+			invalidParameters+"Table KeySchema does not have a range key, which is required when specifying a "+
+				"LocalSecondaryIndex"),
 	); err != nil {
 		return err
 	}
@@ -146,10 +165,16 @@ func (spec *tableSpec) addIndexes(t *table, defined map[string]*definition) erro
 		ix.local = i < len(spec.LocalSecondaryIndexes)
 		if err := cmp.Or(
 			wire.Forbid(t.index(ix.name) != nil, invalidParameters+"Duplicate index name: %s", ix.name),
-			wire.Forbid(ix.local && ix.key[0] != t.key[0], invalidParameters+"Index KeySchema does not have the same leading hash key as table KeySchema for index: %s. index hash key: %s, table hash key: %s", ix.name, ix.key[0].name, t.key[0].name),
-			wire.Forbid(ix.local && len(ix.key) < 2, invalidParameters+"Index KeySchema does not have a range key for index: %s", ix.name),
-			wire.Forbid(!ix.local && spec.onDemand() && s.ProvisionedThroughput != nil, invalidParameters+"ProvisionedThroughput should not be specified for index: %s when BillingMode is PAY_PER_REQUEST", ix.name),
-			wire.Forbid(!ix.local && !spec.onDemand() && s.ProvisionedThroughput == nil, invalidParameters+"ProvisionedThroughput must be specified for index: %s", ix.name),
+			wire.Forbid(ix.local && ix.key[0] != t.key[0],
+				invalidParameters+"Index KeySchema does not have the same leading hash key as table KeySchema for "+
+					"index: %s. index hash key: %s, table hash key: %s", ix.name, ix.key[0].name, t.key[0].name),
+			wire.Forbid(ix.local && len(ix.key) < 2,
+				invalidParameters+"Index KeySchema does not have a range key for index: %s", ix.name),
+			wire.Forbid(!ix.local && spec.onDemand() && s.ProvisionedThroughput != nil,
+				invalidParameters+"ProvisionedThroughput should not be specified for index: %s when BillingMode is "+
+					"PAY_PER_REQUEST", ix.name),
+			wire.Forbid(!ix.local && !spec.onDemand() && s.ProvisionedThroughput == nil,
+				invalidParameters+"ProvisionedThroughput must be specified for index: %s", ix.name),
 		); err != nil {
 			return err
 		}
@@ -177,7 +202,9 @@ func newIndex(s indexSpec, base keySchema, defined map[string]*definition) (*ind
 	}
 	return ix, cmp.Or(
 		wire.Forbid(kind == "", invalidParameters+"Unknown ProjectionType: null"),
-		wire.Forbid(kind == "INCLUDE" && len(named) == 0, invalidParameters+"ProjectionType is INCLUDE, but NonKeyAttributes is not specified"),
-		wire.Forbid(kind != "INCLUDE" && len(named) > 0, invalidParameters+"ProjectionType is %s, but NonKeyAttributes is specified", kind),
+		wire.Forbid(kind == "INCLUDE" && len(named) == 0,
+			invalidParameters+"ProjectionType is INCLUDE, but NonKeyAttributes is not specified"),
+		wire.Forbid(kind != "INCLUDE" && len(named) > 0,
+			invalidParameters+"ProjectionType is %s, but NonKeyAttributes is specified", kind),
 	)
 }

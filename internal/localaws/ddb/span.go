@@ -49,7 +49,9 @@ func (s source) span(p *page, query bool) (span, error) {
 		if query {
 			return sp, wire.Validation("The provided starting key is outside query boundaries based on provided conditions")
 		}
-		return sp, wire.Validation("The provided starting key is invalid: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with correct Segment. TotalSegments: %d Segment: %d", *p.in.TotalSegments, *p.in.Segment)
+		return sp, wire.Validation("The provided starting key is invalid: Invalid ExclusiveStartKey. Please use "+
+			"ExclusiveStartKey with correct Segment. TotalSegments: %d Segment: %d",
+			*p.in.TotalSegments, *p.in.Segment)
 	}
 	if sp.down {
 		sp.high = start
@@ -118,11 +120,13 @@ func checkOperands(key keySchema, k expr.KeyCondition) error {
 			return wire.Validation(invalidParameters + "Condition parameter type does not match schema type")
 		}
 		if o.a.typ != attr.TypeN && attr.Size(o.v) == 0 && k.Op != "begins_with" {
-			return wire.Validation("One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: %s", o.a.name)
+			return wire.Validation("One or more parameter values are not valid. The AttributeValue for a key "+
+				"attribute cannot contain an empty string value. Key: %s", o.a.name)
 		}
 	}
 	if k.Op == "begins_with" && key.sort().typ == attr.TypeN {
-		return wire.Validation("Invalid KeyConditionExpression: Incorrect operand type for operator or function; operator or function: begins_with, operand type: N")
+		return wire.Validation("Invalid KeyConditionExpression: Incorrect operand type for operator or function; " +
+			"operator or function: begins_with, operand type: N")
 	}
 	return nil
 }
@@ -132,7 +136,8 @@ func checkFilter(filter *expr.Condition, key keySchema) error {
 	if filter != nil {
 		for _, n := range filter.Names() {
 			if key.has(n) {
-				return wire.Validation("Filter Expression can only contain non-primary key attributes: Primary key attribute: %s", n)
+				return wire.Validation("Filter Expression can only contain non-primary key attributes: Primary key "+
+					"attribute: %s", n)
 			}
 		}
 	}

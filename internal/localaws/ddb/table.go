@@ -11,7 +11,8 @@ import (
 	"github.com/landfall-dev/landfall/internal/localaws/wire"
 )
 
-// maxItem is the largest item, in bytes. https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
+// maxItem is the largest item, in bytes.
+// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
 const maxItem = 400 << 10
 
 // table is a table with its items and indexes.
@@ -85,9 +86,16 @@ func (ix *index) checkKeys(item attr.Map) error {
 		}
 		limit, size := maxKeySizes[i], attr.Size(v)
 		if err := cmp.Or(
-			wire.Forbid(v.Type() != a.typ, invalidParameters+"Type mismatch for Index Key %s Expected: %s Actual: %s IndexName: %s", a.name, a.typ, v.Type(), ix.name),
-			wire.Forbid(size == 0, "One or more parameter values are not valid. A value specified for a secondary index key is not supported. The AttributeValue for a key attribute cannot contain an %s. IndexName: %s, IndexKey: %s", emptyValue[a.typ], ix.name, a.name),
-			wire.Forbid(size > limit, invalidParameters+"Size of an index key has exceeded the maximum size limit of %d bytes. IndexName: %s, IndexKey: %s", limit, ix.name, a.name),
+			wire.Forbid(v.Type() != a.typ,
+				invalidParameters+"Type mismatch for Index Key %s Expected: %s Actual: %s IndexName: %s",
+				a.name, a.typ, v.Type(), ix.name),
+			wire.Forbid(size == 0,
+				"One or more parameter values are not valid. A value specified for a secondary index key is not "+
+					"supported. The AttributeValue for a key attribute cannot contain an %s. IndexName: %s, "+
+					"IndexKey: %s", emptyValue[a.typ], ix.name, a.name),
+			wire.Forbid(size > limit,
+				invalidParameters+"Size of an index key has exceeded the maximum size limit of %d bytes. IndexName: "+
+					"%s, IndexKey: %s", limit, ix.name, a.name),
 		); err != nil {
 			return err
 		}
@@ -95,8 +103,8 @@ func (ix *index) checkKeys(item attr.Map) error {
 	return nil
 }
 
-// effect is what a change does to the index: an entry goes, one comes; either may be nil. Of one that is replaced in its
-// place, only the new one comes, and replaced is the size of the old one.
+// effect is what a change does to the index: an entry goes, one comes; either may be nil. Of one that is replaced in
+// its place, only the new one comes, and replaced is the size of the old one.
 func (ix *index) effect(c change) (goes, comes attr.Map, replaced int) {
 	goes, comes = ix.entry(c.old), ix.entry(c.new)
 	switch {

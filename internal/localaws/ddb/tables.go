@@ -57,13 +57,16 @@ type fields map[string]any
 // describe is what DescribeTable says of the table.
 func (t *table) describe(status string) fields {
 	d := fields{
-		"TableName": t.name, "TableArn": t.arn(), "TableId": t.id, "TableStatus": status, "CreationDateTime": seconds(t.created),
+		"TableName": t.name, "TableArn": t.arn(), "TableId": t.id, "TableStatus": status,
+		"CreationDateTime":     seconds(t.created),
 		"AttributeDefinitions": t.spec.AttributeDefinitions, "KeySchema": t.spec.KeySchema,
 		"ProvisionedThroughput": t.spec.ProvisionedThroughput.describe(),
-		"TableSizeBytes":        t.items.bytes, "ItemCount": len(t.items.entries), "DeletionProtectionEnabled": t.spec.DeletionProtectionEnabled,
+		"TableSizeBytes":        t.items.bytes, "ItemCount": len(t.items.entries),
+		"DeletionProtectionEnabled": t.spec.DeletionProtectionEnabled,
 	}
 	if t.spec.onDemand() {
-		d["BillingModeSummary"] = fields{"BillingMode": t.spec.BillingMode, "LastUpdateToPayPerRequestDateTime": seconds(t.created)}
+		d["BillingModeSummary"] = fields{"BillingMode": t.spec.BillingMode,
+			"LastUpdateToPayPerRequestDateTime": seconds(t.created)}
 	}
 	if t.spec.TableClass != "" {
 		d["TableClassSummary"] = fields{"TableClass": t.spec.TableClass}
@@ -73,7 +76,8 @@ func (t *table) describe(status string) fields {
 	}
 	for _, ix := range t.indexes {
 		kind, one := "LocalSecondaryIndexes", fields{
-			"IndexName": ix.name, "IndexArn": t.arn() + "/index/" + ix.name, "KeySchema": ix.spec.KeySchema, "Projection": ix.spec.Projection,
+			"IndexName": ix.name, "IndexArn": t.arn() + "/index/" + ix.name, "KeySchema": ix.spec.KeySchema,
+			"Projection":     ix.spec.Projection,
 			"IndexSizeBytes": ix.items.bytes, "ItemCount": len(ix.items.entries),
 		}
 		if !ix.local {
@@ -90,7 +94,9 @@ func (p *throughput) describe() fields {
 	if p == nil {
 		p = &throughput{}
 	}
-	return fields{"NumberOfDecreasesToday": 0, "ReadCapacityUnits": p.ReadCapacityUnits, "WriteCapacityUnits": p.WriteCapacityUnits}
+	return fields{
+		"NumberOfDecreasesToday": 0, "ReadCapacityUnits": p.ReadCapacityUnits, "WriteCapacityUnits": p.WriteCapacityUnits,
+	}
 }
 
 func (spec *tableSpec) onDemand() bool { return spec.BillingMode == "PAY_PER_REQUEST" }
@@ -105,7 +111,8 @@ func (db *DB) createTable(spec *tableSpec) (operation, error) {
 		t.created, t.id = j.now, fmt.Sprintf("%08x-0000-4000-8000-%012x", db.created, j.now.Unix())
 		db.tables[t.name] = t
 		if s := spec.StreamSpecification; s != nil && s.StreamEnabled {
-			t.stream = db.Streams.Open(j.now, streams.Source{Table: t.name, ARN: t.arn(), KeySchema: spec.KeySchema, View: s.StreamViewType})
+			source := streams.Source{Table: t.name, ARN: t.arn(), KeySchema: spec.KeySchema, View: s.StreamViewType}
+			t.stream = db.Streams.Open(j.now, source)
 		}
 		return fields{"TableDescription": t.describe("CREATING")}, nil
 	}}, err
@@ -133,7 +140,8 @@ func (db *DB) describeTable(in *tableInput) (operation, error) {
 func (db *DB) deleteTable(in *tableInput) (operation, error) {
 	return db.onExisting(in, func(j *job, t *table) (any, error) {
 		if t.spec.DeletionProtectionEnabled {
-			return nil, wire.Validation("Resource cannot be deleted as it is currently protected against deletion. Disable deletion protection first.")
+			return nil, wire.Validation("Resource cannot be deleted as it is currently protected against deletion. " +
+				"Disable deletion protection first.")
 		}
 		delete(db.tables, t.name)
 		t.stream.Close(j.now)

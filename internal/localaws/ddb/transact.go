@@ -158,9 +158,11 @@ func (db *DB) commit(now time.Time, tx *transaction) {
 func (db *DB) replay(j *job, tx, earlier *transaction) (any, error) {
 	switch {
 	case earlier.digest != tx.digest:
-		return nil, failure("IdempotentParameterMismatchException", "The client request token was used before, with other items")
+		return nil, failure("IdempotentParameterMismatchException",
+			"The client request token was used before, with other items")
 	case earlier.ended.IsZero():
-		return nil, failure("TransactionInProgressException", "The transaction with the given request token is already in progress")
+		return nil, failure("TransactionInProgressException",
+			"The transaction with the given request token is already in progress")
 	}
 	for _, c := range earlier.changes {
 		j.costs = append(j.costs, ledger.Cost{Table: c.table.name, Read: 2 * readUnits(c.new.Size(), true)})
@@ -235,7 +237,8 @@ func cancelled(reasons []reason) error {
 	if !failed {
 		return nil
 	}
-	e := failure("TransactionCanceledException", "Transaction cancelled, please refer cancellation reasons for specific reasons [%s]", strings.Join(codes, ", "))
+	e := failure("TransactionCanceledException",
+		"Transaction cancelled, please refer cancellation reasons for specific reasons [%s]", strings.Join(codes, ", "))
 	e.Fields = fields{"CancellationReasons": reasons}
 	return e
 }

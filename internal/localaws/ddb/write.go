@@ -89,10 +89,12 @@ func (in *writeInput) mutation(v verb) (*mutation, error) {
 	if v == update {
 		text["UpdateExpression"] = in.UpdateExpression
 	}
-	e := in.expressions(cmp.Or(c.Err(), wire.Forbid(v != update && forUpdates, "Return values set to invalid value")), text)
+	e := in.expressions(cmp.Or(c.Err(), wire.Forbid(v != update && forUpdates,
+		"Return values set to invalid value")), text)
 	m.update = parse(e, "UpdateExpression", expr.ParseUpdate)
 	m.condition = parse(e, "ConditionExpression", expr.ParseCondition)
-	return m, cmp.Or(e.end(), wire.Forbid(v == put && in.Item.Size() > maxItem, "Item size has exceeded the maximum allowed size"))
+	return m, cmp.Or(e.end(), wire.Forbid(v == put && in.Item.Size() > maxItem,
+		"Item size has exceeded the maximum allowed size"))
 }
 
 // locate is the table and the position of the item; the key is checked.
@@ -108,7 +110,8 @@ func (db *DB) locate(m *mutation) (change, error) {
 	}
 	if m.update != nil {
 		for _, p := range m.update.Paths(true) {
-			err = cmp.Or(err, wire.Forbid(t.key.has(p[0].Name), invalidParameters+"Cannot update attribute %s. This attribute is part of the key", p[0].Name))
+			err = cmp.Or(err, wire.Forbid(t.key.has(p[0].Name),
+				invalidParameters+"Cannot update attribute %s. This attribute is part of the key", p[0].Name))
 		}
 	}
 	if err != nil {
@@ -152,7 +155,8 @@ func (m *mutation) updated(item attr.Map) (attr.Map, error) {
 	return item, cmp.Or(
 		invalid("", err),
 		wire.Forbid(item.Size() > maxItem, "Item size to update has exceeded the maximum allowed size"),
-		wire.Forbid(attr.Depth(item)-1 > attr.MaxDepth, "Nesting Levels have exceeded supported limits: Attributes can have at most %d levels", attr.MaxDepth),
+		wire.Forbid(attr.Depth(item)-1 > attr.MaxDepth,
+			"Nesting Levels have exceeded supported limits: Attributes can have at most %d levels", attr.MaxDepth),
 	)
 }
 
@@ -197,7 +201,7 @@ func (db *DB) write(j *job, in *writeInput, m *mutation) (any, error) {
 	}
 	j.costs = costsOf(charges)
 	c.apply(j.now)
-	answer := writeAnswer{Attributes: returned(in.ReturnValues, m, c), ConsumedCapacity: db.one(in.ReturnConsumedCapacity, j.costs)}
+	answer := writeAnswer{returned(in.ReturnValues, m, c), db.one(in.ReturnConsumedCapacity, j.costs), nil}
 	if in.ReturnItemCollectionMetrics == "SIZE" {
 		answer.ItemCollectionMetrics = c.collection()
 	}

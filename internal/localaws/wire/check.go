@@ -23,10 +23,12 @@ func Reading[S, T any, O Operation](check func(S, *T) (O, error)) func(S, []byte
 
 // Validation is an error of a request's parameters.
 func Validation(format string, args ...any) *Error {
-	return &Error{Namespace: "com.amazon.coral.validate", Type: "ValidationException", Message: fmt.Sprintf(format, args...)}
+	text := fmt.Sprintf(format, args...)
+	return &Error{Namespace: "com.amazon.coral.validate", Type: "ValidationException", Message: text}
 }
 
-// Forbid is a ValidationException if something is so. Rules in a row are a table: of cmp.Or, the first broken one counts.
+// Forbid is a ValidationException if something is so. Rules in a row are a table: of cmp.Or, the first broken one
+// counts.
 func Forbid(so bool, format string, args ...any) error {
 	if !so {
 		return nil

@@ -52,7 +52,8 @@ func (p *parser) check(n *node) {
 	if n.op == "BETWEEN" {
 		p.checkBounds(n.kids[1].literal, n.kids[2].literal)
 	} else if len(n.kids) == 2 && n.condition() && n.kids[0].path != nil && slices.Equal(n.kids[0].path, n.kids[1].path) {
-		p.fail("The first operand must be distinct from the remaining operands for this operator or function; operator: %s, first operand: %s", n.op, n.kids[0].path)
+		p.fail("The first operand must be distinct from the remaining operands for this operator or function; "+
+			"operator: %s, first operand: %s", n.op, n.kids[0].path)
 	}
 }
 

@@ -101,7 +101,8 @@ func (p *parser) primary() *node {
 		p.expect(")")
 		return n
 	case t.kind == value:
-		return &node{literal: placeholder(p, p.scope.Values, "An expression attribute value used in expression is not defined; attribute value: %s")}
+		return &node{literal: placeholder(p, p.scope.Values,
+			"An expression attribute value used in expression is not defined; attribute value: %s")}
 	case t.kind == word && p.toks[p.at+1].text == "(" && !p.isKeyword("NOT"):
 		return p.function()
 	}
@@ -119,7 +120,8 @@ func (p *parser) function() *node {
 	p.operators++
 	p.inParentheses(func() { n.kids = append(n.kids, p.primary()) })
 	if len(n.kids) != f.operands {
-		p.fail("Incorrect number of operands for operator or function; operator or function: %s, number of operands: %d", n.op, len(n.kids))
+		p.fail("Incorrect number of operands for operator or function; operator or function: %s, number of "+
+			"operands: %d", n.op, len(n.kids))
 	}
 	return n
 }

@@ -35,7 +35,10 @@ type Scope struct {
 
 // Unused is an error if a placeholder was declared that no parsed expression uses.
 func (s *Scope) Unused() error {
-	return cmp.Or(s.unused("ExpressionAttributeNames", maps.Keys(s.Names)), s.unused("ExpressionAttributeValues", maps.Keys(s.Values)))
+	return cmp.Or(
+		s.unused("ExpressionAttributeNames", maps.Keys(s.Names)),
+		s.unused("ExpressionAttributeValues", maps.Keys(s.Values)),
+	)
 }
 
 func (s *Scope) unused(parameter string, declared iter.Seq[string]) error {
@@ -103,9 +106,11 @@ func (p *parser) disjoint(paths []Path) {
 				same++
 			}
 			if same == n {
-				p.fail("Two document paths overlap with each other; must remove or rewrite one of these paths; path one: %s, path two: %s", first, second)
+				p.fail("Two document paths overlap with each other; must remove or rewrite one of these paths; path "+
+					"one: %s, path two: %s", first, second)
 			} else if (first[same].Name == "") != (second[same].Name == "") {
-				p.fail("Two document paths conflict with each other; must remove or rewrite one of these paths; path one: %s, path two: %s", first, second)
+				p.fail("Two document paths conflict with each other; must remove or rewrite one of these paths; "+
+					"path one: %s, path two: %s", first, second)
 			}
 		}
 	}
@@ -281,7 +286,8 @@ func (p *parser) path() Path {
 func (p *parser) pathName() string {
 	t := p.peek()
 	if t.kind == name {
-		return placeholder(p, p.scope.Names, "An expression attribute name used in the document path is not defined; attribute name: %s")
+		return placeholder(p, p.scope.Names,
+			"An expression attribute name used in the document path is not defined; attribute name: %s")
 	}
 	p.must(t.kind == word)
 	if Reserved(t.text) {

@@ -42,7 +42,8 @@ func ParseKeyCondition(src string, scope *Scope, hash, sort string) (KeyConditio
 			return k, err
 		}
 		if slices.Contains(names, key) {
-			return k, errors.New("Invalid KeyConditionExpression: KeyConditionExpressions must only contain one condition per key")
+			return k, errors.New("Invalid KeyConditionExpression: KeyConditionExpressions must only contain one " +
+				"condition per key")
 		}
 		names = append(names, key)
 	}
@@ -88,7 +89,8 @@ func (n *node) keyName() (string, error) {
 		case (i == 0) != (o.path != nil):
 			return "", errKeyCondition
 		case len(o.path) > 1:
-			return "", errors.New("Invalid KeyConditionExpression: KeyConditionExpressions cannot have conditions on nested attributes")
+			return "", errors.New("Invalid KeyConditionExpression: KeyConditionExpressions cannot have conditions " +
+				"on nested attributes")
 		}
 	}
 	return n.kids[0].path[0].Name, nil

@@ -99,7 +99,8 @@ func (p *parser) checkAction(a action) {
 	}
 	t := a.node.literal.Type()
 	if set := len(t) == 2; !set && (a.verb == "DELETE" || t != attr.TypeN) {
-		p.fail("Incorrect operand type for operator or function; operator: %s, operand type: %s, typeSet: ALLOWED_FOR_%[1]s_OPERAND", a.verb, longName[t])
+		p.fail("Incorrect operand type for operator or function; operator: %s, operand type: %s, typeSet: "+
+			"ALLOWED_FOR_%[1]s_OPERAND", a.verb, longName[t])
 	}
 }
 
