@@ -73,6 +73,21 @@ func (g Group) Policy() routing.Policy {
 	}
 }
 
+// Members are the consumers as the domain sees them, ordered by id.
+func (g Group) Members() (all []routing.Consumer) {
+	for _, id := range slices.Sorted(maps.Keys(g.Consumers)) {
+		c := g.Consumers[id]
+		target := schema.TargetSQS + ":" + c.SQS
+		if c.Lambda != "" {
+			target = schema.TargetLambda + ":" + c.Lambda
+		}
+		all = append(all, routing.Consumer{ID: id, Target: target, Weight: c.Weight, ConsumerState: routing.ConsumerState{
+			MaxInFlight: cmp.Or(c.MaxInFlight, routing.Unlimited), Tags: c.Tags,
+		}})
+	}
+	return all
+}
+
 // GroupNames are the names of the groups, sorted.
 func (c *Config) GroupNames() []string { return slices.Sorted(maps.Keys(c.Groups)) }
 

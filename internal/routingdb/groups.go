@@ -60,16 +60,16 @@ func (g *Groups) Snapshot(ctx context.Context, group string) (routing.Snapshot, 
 	}
 	function, err := g.function(spec, overrides.Route)
 	problems := append(overrides.Problems, err)
-	consumers := overrides.members(spec)
+	consumers := overrides.Consumers(spec.Consumers)
 	problems = append(problems, g.loads(ctx, consumers, time.Now())...)
 	g.report(ctx, group, errors.Join(problems...))
 	return routing.Snapshot{Group: routing.NewGroup(group, consumers...), Policy: spec.Policy, Function: function}, nil
 }
 
-// Members are the consumers of a group: those of the configuration, with what is said about them, and those that
-// joined. Who joined under the id of one of the configuration is that one.
-func (o Overrides) members(spec Spec) []routing.Consumer {
-	group := routing.NewGroup("", spec.Consumers...)
+// Consumers are those of a group, ordered by id: those of the configuration, with what is said about them, and those
+// that joined. Who joined under the id of one of the configuration is that one.
+func (o Overrides) Consumers(configured []routing.Consumer) []routing.Consumer {
+	group := routing.NewGroup("", configured...)
 	for _, m := range o.Members {
 		static, found := group.Consumer(m.ID)
 		switch {

@@ -117,23 +117,9 @@ func groups(cfg *config.Config, functions *routefn.Functions) (map[string]routin
 		if err != nil {
 			return nil, fmt.Errorf("group %s: route: %w", name, err)
 		}
-		spec := routingdb.Spec{Policy: g.Policy(), Function: function}
-		for id, c := range g.Consumers {
-			spec.Consumers = append(spec.Consumers, consumer(id, c))
-		}
-		specs[name] = spec
+		specs[name] = routingdb.Spec{Policy: g.Policy(), Function: function, Consumers: g.Members()}
 	}
 	return specs, nil
-}
-
-func consumer(id string, c config.Consumer) routing.Consumer {
-	target := schema.TargetSQS + ":" + c.SQS
-	if c.Lambda != "" {
-		target = schema.TargetLambda + ":" + c.Lambda
-	}
-	return routing.Consumer{ID: id, Target: target, Weight: c.Weight, ConsumerState: routing.ConsumerState{
-		MaxInFlight: cmp.Or(c.MaxInFlight, routing.Unlimited), Tags: c.Tags,
-	}}
 }
 
 // Observer watches one invocation; whoever makes it flushes it.
