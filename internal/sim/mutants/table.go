@@ -213,8 +213,8 @@ var table = []mutant{
 		from: `	w.requireIs(schema.Status, text(schema.StatusPending))
 `, to: ``},
 	{name: "DynamoDB: a claim takes a row before it is due", file: dbClaimGo, sdk: true,
-		from: `	w.require(w.name(schema.LaneAt) + " <= " + at)
-`, to: ``},
+		from: `	w.require(w.name(schema.LaneAt) + " <= " + w.value(millis(c.DueBy())))
+	w.requireAbsent(`, to: `	w.requireAbsent(`},
 	{name: "DynamoDB: a blind claim takes a row that may have arrived", file: dbClaimGo, sdk: true,
 		from: `	w.requireAbsent(schema.MaybeSince)
 `, to: ``},
