@@ -44,7 +44,7 @@ func decoded(item stagedb.Item) outbox.Row {
 }
 
 func (t *awsTable) open(p *process) store {
-	client := t.Table.Open(p.Number, func(m stagedb.Message) *stage.Call {
+	client := t.Table.Open(p.Number, func(m stagedb.Message, _ *operation) *stage.Call {
 		return p.call(m.Operation, cmp.Or(m.PK, m.Lane), t.slotOf(m)).Call
 	})
 	return &awsPort{t, p, client, outboxdb.New(client, schema.OutboxTable)}

@@ -108,16 +108,16 @@ func (l *law) redriven(id routing.ID, m *message) {
 func backstop(most int) int { return (most*9 + 9) / 10 }
 
 // observe is called each time a write is tried, with the receipt before and after it.
-func (l *law) observe(o *operation, before, after routing.Receipt, err error) {
+func (l *law) observe(o *operation, before, after routing.Receipt, granted bool) {
 	l.Events++
 	r, m := l.record(o.move.ID), o.move
 	changed := !reflect.DeepEqual(before, after)
-	l.Note(o.by.Number, "%s: %q -> %q, changed %t, %s", o, before.State, after.State, changed, answer(err))
+	l.Note(o.by.Number, "%s: %q -> %q, changed %t, %s", o, before.State, after.State, changed, map[bool]string{true: "granted", false: "refused"}[granted])
 	if !changed {
 		return
 	}
-	l.Must(err == nil, "I7", "%s was refused and changed the receipt", o)
-	l.Release(m.ID)
+	l.Must(granted, "I7", "%s was refused and changed the receipt", o)
+	l.Release(m.ID.String())
 	was := r.current()
 	same := was != nil && m.From.Token == was.token && m.From.Attempt == was.number
 	l.Must(r.state != routing.Accepted && r.state != routing.Dead, "I11", "%s of %s, which is %s already", m.Kind, m.ID, r.state)
@@ -150,13 +150,6 @@ func (l *law) observe(o *operation, before, after routing.Receipt, err error) {
 	}
 	l.Happened[happened(m)]++
 	l.stored(r, m, after)
-}
-
-func answer(err error) string {
-	if err != nil {
-		return "refused"
-	}
-	return "granted"
 }
 
 func happened(m routing.Move) string {

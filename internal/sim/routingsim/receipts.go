@@ -26,6 +26,9 @@ type operation struct {
 	move routing.Move
 }
 
+// name tells the writes of a process apart.
+func (o *operation) name() string { return string(o.move.Kind) + o.move.From.Token + o.move.Token }
+
 func (o *operation) String() string {
 	m := o.move
 	text := fmt.Sprintf("%s %s, attempt %d under %s", m.Kind, m.ID, m.From.Attempt, stage.Marked(m.From.Token))
@@ -71,11 +74,12 @@ func (m *memoryPort) Get(ctx context.Context, id routing.ID) (routing.Receipt, e
 
 // Write implements [routing.Receipts].
 func (m *memoryPort) Write(ctx context.Context, move routing.Move) (routing.Receipt, error) {
-	c := m.process.call("write", string(move.Kind)+move.From.Token+move.Token, slotOf(move.Token))
-	return writes(ctx, c, move.ID, &operation{m.process, move}, func(o *operation) (routing.Receipt, error) {
+	o := &operation{m.process, move}
+	c := m.process.call("write", o.name(), slotOf(move.Token))
+	return writes(ctx, c, move.ID.String(), o, func(o *operation) (routing.Receipt, error) {
 		before := m.receipt(move.ID)
 		receipt, err := m.Receipts.Write(context.Background(), o.move)
-		m.law.observe(o, before, m.receipt(move.ID), err)
+		m.law.observe(o, before, m.receipt(move.ID), err == nil)
 		return receipt, err
 	})
 }

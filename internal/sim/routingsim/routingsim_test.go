@@ -10,7 +10,20 @@ import (
 var play = stagetest.Play(routingsim.Play)
 
 // TestWorlds is the simulation: no world violates an invariant.
-func TestWorlds(t *testing.T) { play.Worlds(t, stagetest.Number{Fixed: 300, Fresh: 200}) }
+func TestWorlds(t *testing.T) {
+	play.Worlds(t, stagetest.Number{Fixed: 300, Fresh: 200, FixedSDK: 15, FreshSDK: 10})
+}
 
 // TestTheSameSeedNeverMakesAnotherTrace is what makes a seed worth printing.
-func TestTheSameSeedNeverMakesAnotherTrace(t *testing.T) { play.SameTraces(t, 40, 0) }
+func TestTheSameSeedNeverMakesAnotherTrace(t *testing.T) { play.SameTraces(t, 60, 8) }
+
+// TestNothingOfInterestNeverHappens keeps the worlds from becoming too quiet to prove anything.
+func TestNothingOfInterestNeverHappens(t *testing.T) {
+	play.Happens(t, 300,
+		"a stale acceptance was refused", "accept", "accepted, and the consumer knows", "again", "asked by who remembers lapses",
+		"assign", "dead-lettered again", "decline", "died", "extend", "given up by the queue", "given up: delivery_unknown",
+		"given up: max_wait", "given up: nobody_left", "given up: oversize", "given up: receive_count",
+		"handed out again though deleted", "handed out twice", "paused", "rerouted: declined", "rerouted: errored",
+		"rerouted: lapsed", "rerouted: refused", "throttled",
+	)
+}

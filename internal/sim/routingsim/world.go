@@ -29,6 +29,9 @@ type world struct {
 func Play(seed uint64, o stage.Options) stage.Result {
 	w := &world{Stage: stage.New(seed, o), plan: newPlan(seed)}
 	w.receipts = newMemoryReceipts(w)
+	if o.SDK {
+		w.receipts = newAWSReceipts(w)
+	}
 	for i := range w.plan.groups {
 		g := &w.plan.groups[i]
 		w.groups = append(w.groups, newGroupState(w, g))

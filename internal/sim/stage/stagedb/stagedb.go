@@ -74,8 +74,9 @@ func (t *Table[O]) look(pk string) Item {
 	return out.Item
 }
 
-// Open gives a process a client of its own: the SDK's retry quota is per client. call begins a call about a request.
-func (t *Table[O]) Open(process int, call func(Message) *stage.Call) *dynamodb.Client {
+// Open gives a process a client of its own: the SDK's retry quota is per client. call begins a call about a
+// request, of a write if there is one.
+func (t *Table[O]) Open(process int, call func(Message, *O) *stage.Call) *dynamodb.Client {
 	config := t.account.Config(fmt.Sprint("process-", process))
 	config.HTTPClient = &http.Client{Transport: &wire[O]{t, call}}
 	waits := stage.Roll(t.stage.Seed, "backoff", process)
@@ -101,7 +102,7 @@ func With[O any](ctx context.Context, o *O) context.Context {
 // wire is what lies between one process's SDK and the service.
 type wire[O any] struct {
 	*Table[O]
-	call func(Message) *stage.Call
+	call func(Message, *O) *stage.Call
 }
 
 // RoundTrip implements [http.RoundTripper]. A request, or its answer, may be lost, late, doubled, refused.
@@ -115,7 +116,7 @@ func (w *wire[O]) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	o, _ := r.Context().Value(operationKey{}).(*O)
-	c := w.call(m)
+	c := w.call(m, o)
 	again := func() {}
 	if o != nil { // a copy of its own: nobody is told what becomes of it
 		copied := *o
