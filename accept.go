@@ -140,8 +140,6 @@ func MessageID(msg types.Message) string {
 	return *msg.MessageId
 }
 
-const envelopeAttribute = routing.EnvelopeAttribute
-
 // What groups and messages are called.
 var (
 	groupName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
@@ -150,7 +148,7 @@ var (
 
 // envelope reads a message's envelope. Errors say nothing of what it holds.
 func envelope(msg types.Message) (routing.Envelope, error) {
-	attribute, found := msg.MessageAttributes[envelopeAttribute]
+	attribute, found := msg.MessageAttributes[routing.EnvelopeAttribute]
 	if !found {
 		return routing.Envelope{}, fmt.Errorf("landfall: %w", ErrNoEnvelope)
 	}
@@ -177,7 +175,7 @@ func refusal(e routing.Envelope, err error) error {
 	switch r := refused.Receipt; {
 	case r.State == "":
 		why = ErrNoReceipt
-	case r.Token == e.Token && r.Attempt == e.Attempt && (r.State == routing.Accepted || r.State == routing.Pending):
+	case r.Token == e.Token && (r.State == routing.Accepted || r.State == routing.Pending):
 		why = ErrAccepted
 	}
 	return fmt.Errorf("landfall: message %s, attempt %d: %w: %w", e.ID, e.Attempt, why, refused)

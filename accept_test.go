@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
+	"os/exec"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -20,79 +20,7 @@ import (
 	"github.com/landfall-dev/landfall"
 	"github.com/landfall-dev/landfall/internal/routing"
 	"github.com/landfall-dev/landfall/internal/schema"
-	"github.com/landfall-dev/landfall/landfalltest"
 )
-
-// workplace is a group with a consumer, and what the consumer logged.
-type workplace struct {
-	*testing.T
-	*landfalltest.Group
-	*landfall.Consumer
-	log     strings.Builder
-	network network
-}
-
-func newWorkplace(t *testing.T) *workplace {
-	t.Helper()
-	group, err := landfalltest.NewGroup("couriers")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &workplace{T: t, Group: group}
-	w.Consumer = landfall.NewConsumer(group.Receipts, group.Queues, w.config())
-	return w
-}
-
-func (w *workplace) config() landfall.ConsumerConfig {
-	cfg := w.Config()
-	cfg.Log = slog.New(slog.NewTextHandler(&w.log, nil))
-	return cfg
-}
-
-func (w *workplace) send(body string) (id string) {
-	w.Helper()
-	id, err := w.Send(w.Context(), body)
-	if err != nil {
-		w.Fatal(err)
-	}
-	return id
-}
-
-// copy is a copy from the consumer's queue.
-func (w *workplace) copy() types.Message {
-	w.Helper()
-	out, err := w.Queues.ReceiveMessage(w.Context(), &sqs.ReceiveMessageInput{QueueUrl: &w.Queue, MessageAttributeNames: []string{"All"}, VisibilityTimeout: 60})
-	if err != nil || len(out.Messages) != 1 {
-		w.Fatalf("%v, %v: want a message", out, err)
-	}
-	return out.Messages[0]
-}
-
-func (w *workplace) moveOn(id string) {
-	w.Helper()
-	if err := w.MoveOn(w.Context(), id); err != nil {
-		w.Fatal(err)
-	}
-}
-
-// counts are how many messages of a queue can be received, and how many are in flight.
-func (w *workplace) counts(queue string) string {
-	w.Helper()
-	out, err := w.Queues.GetQueueAttributes(w.Context(), &sqs.GetQueueAttributesInput{QueueUrl: &queue, AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameAll}})
-	if err != nil {
-		w.Fatal(err)
-	}
-	return out.Attributes["ApproximateNumberOfMessages"] + "+" + out.Attributes["ApproximateNumberOfMessagesNotVisible"]
-}
-
-func (w *workplace) state(id string) string {
-	w.Helper()
-	state, err := w.State(w.Context(), id)
-	if err != nil {
-		w.Fatal(err)
-	}
-	return state
-}
 
 // secrets are what no error and no line of a log may hold.
 func secrets(t *testing.T, msg types.Message) []string {
@@ -127,6 +55,10 @@ func TestNoMessageIsAcceptedThatMayNotBe(t *testing.T) {
 		{name: "decline what delivery accepts", decline: true, before: func(w *workplace, id string, _ types.Message) {
 			w.change(id, schema.OnDelivery, &dynamodbtypes.AttributeValueMemberBOOL{Value: true})
 		}, want: landfall.ErrAccepted, state: "pending", ingress: "0+1"},
+		{name: "accept what another accepted", before: func(w *workplace, id string, _ types.Message) {
+			w.moveOn(id)
+			w.change(id, schema.State, &dynamodbtypes.AttributeValueMemberS{Value: schema.StateAccepted})
+		}, want: landfall.ErrStale, state: "accepted", ingress: "0+1"},
 		{name: "accept what is dead", before: func(w *workplace, id string, _ types.Message) {
 			w.change(id, schema.State, &dynamodbtypes.AttributeValueMemberS{Value: schema.StateDead})
 		}, want: landfall.ErrStale, state: "dead", ingress: "0+1"},
@@ -161,27 +93,6 @@ func TestNoMessageIsAcceptedThatMayNotBe(t *testing.T) {
 			}
 		})
 	}
-}
-
-func (w *workplace) must(err error) {
-	w.Helper()
-	if err != nil {
-		w.Fatal(err)
-	}
-}
-
-func receiptKey(id string) map[string]dynamodbtypes.AttributeValue {
-	return map[string]dynamodbtypes.AttributeValue{schema.PK: &dynamodbtypes.AttributeValueMemberS{Value: "couriers#" + id}}
-}
-
-// change changes an attribute of a message's receipt.
-func (w *workplace) change(id, attribute string, v dynamodbtypes.AttributeValue) {
-	w.Helper()
-	_, err := w.Receipts.UpdateItem(w.Context(), &dynamodb.UpdateItemInput{
-		TableName: aws.String(schema.ReceiptsTable), Key: receiptKey(id), UpdateExpression: aws.String("SET #a = :v"),
-		ExpressionAttributeNames: map[string]string{"#a": attribute}, ExpressionAttributeValues: map[string]dynamodbtypes.AttributeValue{":v": v},
-	})
-	w.must(err)
 }
 
 // TestNoForeignEnvelopeIsTakenForOne, and none is quoted.
@@ -282,14 +193,55 @@ func TestNoAcceptanceIsLostWithItsAnswer(t *testing.T) {
 	}
 }
 
-// isEnvelopeError reports whether a text is refused as an envelope, not as one that nobody knows.
-func isEnvelopeError(w *workplace, text string) bool {
-	w.Helper()
-	err := w.Accept(w.Context(), types.Message{MessageAttributes: map[string]types.MessageAttributeValue{
-		"landfall": {DataType: aws.String("String"), StringValue: &text},
-	}})
-	if errors.Is(err, landfall.ErrEnvelope) == errors.Is(err, landfall.ErrNoReceipt) {
-		w.Fatalf("%s: %v", text, err)
+// TestNoHandleIsToldWhenTheQueueRefusesIt: what it says of one quotes it.
+func TestNoHandleIsToldWhenTheQueueRefusesIt(t *testing.T) {
+	t.Parallel()
+	for name, do := range map[string]func(*workplace, types.Message) error{
+		"accept":  func(w *workplace, msg types.Message) error { return w.Accept(w.Context(), msg) },
+		"decline": func(w *workplace, msg types.Message) error { return w.Decline(w.Context(), msg) },
+	} {
+		w := newWorkplace(t)
+		w.send("the body")
+		msg := w.copy()
+		e, err := routing.ParseEnvelope(*msg.MessageAttributes["landfall"].StringValue)
+		w.must(err)
+		e.Handle = "the-handle"
+		msg.MessageAttributes["landfall"] = types.MessageAttributeValue{DataType: aws.String("String"), StringValue: aws.String(e.Text())}
+		if err := do(w, msg); err != nil || w.log.Len() == 0 || strings.Contains(w.log.String(), e.Handle) {
+			t.Errorf("%s: %v, log %s", name, err, w.log.String())
+		}
 	}
-	return errors.Is(err, landfall.ErrEnvelope)
+}
+
+// TestNoConsumerOfOneDeploymentAcceptsInAnothersTable: the environment says which.
+func TestNoConsumerOfOneDeploymentAcceptsInAnothersTable(t *testing.T) {
+	w := newWorkplace(t)
+	w.send("x")
+	msg := w.copy()
+	t.Setenv(schema.ReceiptsTableEnv, "orders-receipts")
+	t.Setenv(schema.QueuePrefixEnv, "orders")
+	cfg := w.config()
+	cfg.ReceiptsTable = ""
+	if err := landfall.NewConsumer(w.Receipts, w.Queues, cfg).Accept(t.Context(), msg); err == nil || errors.Is(err, landfall.ErrStale) {
+		t.Errorf("accepted in another table: %v", err)
+	}
+	cfg = w.config()
+	cfg.QueuePrefix = ""
+	if err := landfall.NewConsumer(w.Receipts, w.Queues, cfg).Accept(t.Context(), msg); err != nil || w.counts(w.Ingress) != "0+1" {
+		t.Errorf("%v, another deployment's ingress queue holds %s", err, w.counts(w.Ingress))
+	}
+}
+
+// TestNoApplicationGetsWhatItDoesNotNeed: what routes, what is local, what reads CEL.
+func TestNoApplicationGetsWhatItDoesNotNeed(t *testing.T) {
+	t.Parallel()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, heavy := range []string{"cel-go", "protobuf", "cobra", "internal/routefn", "internal/routesqs", "internal/localaws", "service/lambda", "aws-lambda-go/lambda\n"} {
+		if strings.Contains(string(out), heavy) {
+			t.Errorf("%s is among them", heavy)
+		}
+	}
 }

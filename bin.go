@@ -13,8 +13,12 @@ import (
 	"github.com/landfall-dev/landfall/internal/awscall"
 )
 
-// fullBin is how many messages SQS deletes by one request.
-const fullBin = 10
+const (
+	// fullBin is how many messages SQS deletes, or hands out, by one request.
+	fullBin = 10
+	// deleteTimeout bounds a request, the SDK's repetitions included.
+	deleteTimeout = 10 * time.Second
+)
 
 // bin deletes messages, up to ten of a queue by one request. A message that it fails to delete comes back to its queue:
 // the router deletes what is accepted, and a consumer works again what it has worked.
@@ -70,6 +74,8 @@ func (b *bin) close() {
 
 // delete deletes at most ten messages of a queue. Texts of errors quote handles, so that only their codes are logged.
 func (c *Consumer) delete(ctx context.Context, queue string, handles []string) {
+	ctx, cancel := context.WithTimeout(ctx, deleteTimeout)
+	defer cancel()
 	entries := make([]types.DeleteMessageBatchRequestEntry, len(handles))
 	for i := range handles {
 		entries[i] = types.DeleteMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)), ReceiptHandle: &handles[i]}

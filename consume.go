@@ -154,21 +154,29 @@ func (l *loop) handle(ctx context.Context, msg types.Message) {
 
 // hide keeps a message hidden until ctx ends. If it fails for so long that others may have the message, ctx is ended.
 func (l *loop) hide(ctx context.Context, cancel context.CancelCauseFunc, msg types.Message) {
-	hiddenUntil := time.Now().Add(l.cfg.Visibility)
-	for pause(ctx, l.cfg.Visibility/3) {
+	hiddenUntil, wait := time.Now().Add(l.cfg.Visibility), l.cfg.Visibility/3
+	for pause(ctx, wait) {
 		at := time.Now()
-		_, err := l.queues.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{
-			QueueUrl: &l.queue, ReceiptHandle: msg.ReceiptHandle, VisibilityTimeout: seconds(l.cfg.Visibility),
-		})
+		err := l.hideOnce(ctx, msg)
+		wait = l.cfg.Visibility / 15 // there is time for several more
 		switch {
 		case err == nil:
-			hiddenUntil = at.Add(l.cfg.Visibility)
+			hiddenUntil, wait = at.Add(l.cfg.Visibility), l.cfg.Visibility/3
 		case ctx.Err() == nil && !time.Now().Before(hiddenUntil):
 			l.cfg.Log.WarnContext(ctx, "work is stopped: the message cannot be hidden any longer", "message", MessageID(msg), "error", awscall.Code(err))
 			cancel(errHidden)
 			return
 		}
 	}
+}
+
+func (l *loop) hideOnce(ctx context.Context, msg types.Message) error {
+	ctx, cancel := context.WithTimeout(ctx, l.cfg.Visibility/3)
+	defer cancel()
+	_, err := l.queues.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{
+		QueueUrl: &l.queue, ReceiptHandle: msg.ReceiptHandle, VisibilityTimeout: seconds(l.cfg.Visibility),
+	})
+	return err
 }
 
 func seconds(d time.Duration) int32 { return int32(d / time.Second) }

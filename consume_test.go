@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -17,72 +16,6 @@ import (
 
 	"github.com/landfall-dev/landfall"
 )
-
-// consume has a consumer work its queue until everything rests, and for so long at least.
-func (w *workplace) consume(d time.Duration, cfg landfall.ConsumerConfig, work landfall.Work) {
-	w.Helper()
-	ctx, stop := context.WithTimeout(w.Context(), d)
-	defer stop()
-	if err := landfall.NewConsumer(w.Receipts, w.queues(), cfg).Consume(ctx, w.Queue, work); err != nil {
-		w.Errorf("consume: %v", err)
-	}
-}
-
-// queues are those of the group, over the test's network.
-func (w *workplace) queues() *sqs.Client {
-	options := w.Queues.Options()
-	w.network.HTTPClient, options.HTTPClient = options.HTTPClient, &w.network
-	return sqs.New(options)
-}
-
-// network counts requests to queues, and fails those of an operation.
-type network struct {
-	aws.HTTPClient
-	fails string
-
-	mu    sync.Mutex
-	count map[string]int
-}
-
-func (n *network) Do(r *http.Request) (*http.Response, error) {
-	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
-	n.mu.Lock()
-	if n.count == nil {
-		n.count = map[string]int{}
-	}
-	n.count[operation]++
-	fails := n.fails == operation
-	n.mu.Unlock()
-	if fails {
-		return nil, errors.New("no route to host")
-	}
-	return n.HTTPClient.Do(r)
-}
-
-// calls are the calls of a work, by body.
-type calls struct {
-	mu    sync.Mutex
-	count map[string]int
-}
-
-func (c *calls) note(msg types.Message) (n int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.count == nil {
-		c.count = map[string]int{}
-	}
-	c.count[*msg.Body]++
-	return c.count[*msg.Body]
-}
-
-func (w *workplace) rests(queues ...string) {
-	w.Helper()
-	for _, queue := range queues {
-		if got := w.counts(queue); got != "0+0" {
-			w.Errorf("%s holds %s messages, want none", queue, got)
-		}
-	}
-}
 
 // TestNoMessageIsWorkedBeforeItIsAccepted, nor left after, and deletions are made in tens.
 func TestNoMessageIsWorkedBeforeItIsAccepted(t *testing.T) {
@@ -159,13 +92,6 @@ func TestNoCopyIsWorkedThatIsNotTheConsumers(t *testing.T) {
 			})
 		})
 	}
-}
-
-// put sends a message to the consumer's queue itself.
-func (w *workplace) put(body string, attributes map[string]types.MessageAttributeValue) {
-	w.Helper()
-	_, err := w.Queues.SendMessage(w.Context(), &sqs.SendMessageInput{QueueUrl: &w.Queue, MessageBody: &body, MessageAttributes: attributes})
-	w.must(err)
 }
 
 // TestNoFailedWorkIsLost: errors and panics leave the message to its visibility timeout. The log says why, without the
@@ -256,6 +182,25 @@ func TestWorkDoesNotGoOnWhenOthersMayHaveTheMessage(t *testing.T) {
 	})
 }
 
+// TestWorkIsNotStoppedByOneRequestThatFails: the message is hidden for longer than that.
+func TestWorkIsNotStoppedByOneRequestThatFails(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorkplace(t)
+		w.send("x")
+		time.AfterFunc(2*time.Minute, func() { w.network.fail("ChangeMessageVisibility") })
+		time.AfterFunc(2*time.Minute+15*time.Second, func() { w.network.fail("") })
+		w.consume(5*time.Minute, w.config(), func(ctx context.Context, _ types.Message) error {
+			<-time.After(4 * time.Minute)
+			return ctx.Err()
+		})
+		w.rests(w.Queue, w.Ingress)
+		if w.log.Len() > 0 {
+			t.Error(w.log.String())
+		}
+	})
+}
+
 // TestNoMessageIsReceivedThatCannotBeBegun: it would wait here, while its time to be accepted runs out.
 func TestNoMessageIsReceivedThatCannotBeBegun(t *testing.T) {
 	t.Parallel()
@@ -323,15 +268,20 @@ func TestNoTroubleOfTheQueueEndsTheLoop(t *testing.T) {
 		w := newWorkplace(t)
 		w.network.fails = "ReceiveMessage"
 		w.send("x")
-		time.AfterFunc(3*time.Minute, func() {
-			w.network.mu.Lock()
-			defer w.network.mu.Unlock()
-			w.network.fails = ""
+		began := time.Now()
+		for at, operation := range map[time.Duration]string{3 * time.Minute: "", 4 * time.Minute: "ReceiveMessage", 5 * time.Minute: ""} {
+			time.AfterFunc(at, func() { w.network.fail(operation) })
+		}
+		var worked time.Duration
+		w.consume(6*time.Minute, w.config(), func(context.Context, types.Message) error {
+			worked = time.Since(began)
+			return nil
 		})
-		var worked calls
-		w.consume(5*time.Minute, w.config(), func(_ context.Context, msg types.Message) error { worked.note(msg); return nil })
-		if worked.count["x"] != 1 || w.network.count["ReceiveMessage"] > 60 || !strings.Contains(w.log.String(), "no messages are received") {
-			t.Errorf("worked %d times, %v\n%s", worked.count["x"], w.network.count, w.log.String())
+		if n := w.network.count["ReceiveMessage"]; worked < 3*time.Minute || worked > 3*time.Minute+45*time.Second || n > 90 {
+			t.Errorf("worked after %v, %d requests", worked, n)
+		}
+		if n := strings.Count(w.log.String(), "again_in=1s"); n != 2 || !strings.Contains(w.log.String(), "no messages are received") {
+			t.Errorf("it began to wait %d times, want twice\n%s", n, w.log.String())
 		}
 		never := func(context.Context, types.Message) error { return nil }
 		if err := w.Consume(t.Context(), w.Queue+"-gone", never); err == nil || !strings.Contains(err.Error(), "there is no queue") {

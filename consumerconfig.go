@@ -34,8 +34,8 @@ type QueuesClient interface {
 // ConsumerConfig is what a [Consumer] needs to know. Every field has a default.
 type ConsumerConfig struct {
 	// Busy is asked before a message is accepted. If it says so, the message is declined and moves on to another
-	// consumer at once. It is not asked about messages that the router did not forward, and in vain about those
-	// that are this consumer's own already. Used by Consume and Lambda. Defaults to never busy.
+	// consumer at once. What cannot be declined, because it is this consumer's own already, is worked all the same.
+	// Used by Consume and Lambda. Defaults to never busy.
 	Busy func(context.Context, types.Message) bool
 	// Concurrency is how many messages are worked at once by Consume, and of a batch by Lambda. Defaults to 10.
 	Concurrency int

@@ -3,6 +3,7 @@ package landfall_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"regexp"
 	"strings"
@@ -10,7 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/landfall-dev/landfall"
@@ -159,4 +162,16 @@ type listener struct {
 func (l *listener) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
 	l.inputs = append(l.inputs, in)
 	return l.ReceiptsClient.UpdateItem(ctx, in, o...)
+}
+
+// isEnvelopeError reports whether a text is refused as an envelope, not as one that nobody knows.
+func isEnvelopeError(w *workplace, text string) bool {
+	w.Helper()
+	err := w.Accept(w.Context(), types.Message{MessageAttributes: map[string]types.MessageAttributeValue{
+		"landfall": {DataType: aws.String("String"), StringValue: &text},
+	}})
+	if errors.Is(err, landfall.ErrEnvelope) == errors.Is(err, landfall.ErrNoReceipt) {
+		w.Fatalf("%s: %v", text, err)
+	}
+	return errors.Is(err, landfall.ErrEnvelope)
 }

@@ -13,7 +13,7 @@ import (
 // finish takes a copy to its end: accept it, work, in this order. It reports whether the copy is done with; otherwise
 // it is to come back.
 func (c *Consumer) finish(ctx context.Context, accepted *bin, msg types.Message, work Work) (done bool) {
-	defer c.recoverWork(ctx, msg, &done)
+	defer c.recoverWork(ctx, msg)
 	if c.declined(ctx, msg) {
 		return true
 	}
@@ -31,7 +31,7 @@ func (c *Consumer) finish(ctx context.Context, accepted *bin, msg types.Message,
 
 // finishInvoked is finish for what comes from no queue: work, accept, in this order.
 func (c *Consumer) finishInvoked(ctx context.Context, accepted *bin, msg types.Message, work Work) (done bool) {
-	defer c.recoverWork(ctx, msg, &done)
+	defer c.recoverWork(ctx, msg)
 	if c.declined(ctx, msg) {
 		return true
 	}
@@ -45,12 +45,9 @@ func (c *Consumer) finishInvoked(ctx context.Context, accepted *bin, msg types.M
 	return true
 }
 
-// declined declines a message if the consumer is busy. If that fails it is not declined, and may be accepted.
+// declined declines a message if the consumer is busy. What cannot be declined is left to acceptance, which says why.
 func (c *Consumer) declined(ctx context.Context, msg types.Message) bool {
-	if _, forwarded := msg.MessageAttributes[envelopeAttribute]; !forwarded || !c.cfg.Busy(ctx, msg) {
-		return false
-	}
-	return c.Decline(ctx, msg) == nil
+	return c.cfg.Busy(ctx, msg) && c.Decline(ctx, msg) == nil
 }
 
 func (c *Consumer) acceptInto(ctx context.Context, accepted *bin, msg types.Message) error {
@@ -72,13 +69,12 @@ func (c *Consumer) worked(ctx context.Context, msg types.Message, work Work) boo
 	return true
 }
 
-// recoverWork makes a panic a failure.
-func (c *Consumer) recoverWork(ctx context.Context, msg types.Message, done *bool) {
+// recoverWork ends a panic. The function that it is deferred in returns false then.
+func (c *Consumer) recoverWork(ctx context.Context, msg types.Message) {
 	p := recover()
 	if p == nil {
 		return
 	}
-	*done = false
 	what := fmt.Sprintf("a %T", p) // the value may quote the message
 	if err, ok := p.(runtime.Error); ok {
 		what = err.Error()

@@ -1,7 +1,7 @@
-// Package landfalltest is an outbox for the tests of applications: a real [landfall.Outbox] whose table is
-// in memory, and which shows the rows that were put. Rules and conflicts are those of the real thing,
-// because it is the real thing on a DynamoDB in this process: no sockets, no containers, no account, and
-// it works inside testing/synctest.
+// Package landfalltest is for the tests of applications. An [Outbox] is a real [landfall.Outbox] whose table is
+// in memory, and which shows the rows that were put; a [Group] is what a [landfall.Consumer] works in. Rules and
+// conflicts are those of the real thing, because it is the real thing on a DynamoDB and an SQS in this process:
+// no sockets, no containers, no account, and it works inside testing/synctest.
 //
 // It sends nothing. To see rows landed on your machine, use the command line's dev and demo.
 package landfalltest

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/landfall-dev/landfall"
@@ -116,5 +117,35 @@ func TestRulesAndConflictsAreNotThoseOfAToy(t *testing.T) {
 	}
 	if _, err := landfalltest.New(landfall.Config{Table: "?"}); err == nil {
 		t.Error("a table of an impossible name was made")
+	}
+}
+
+// TestAGroupDoesNotMoveOnWhatIsAccepted, as the router does not.
+func TestAGroupDoesNotMoveOnWhatIsAccepted(t *testing.T) {
+	t.Parallel()
+	group, err := landfalltest.NewGroup("couriers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := group.Send(t.Context(), "parcel 42")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	err = landfall.NewConsumer(group.Receipts, group.Queues, group.Config()).Consume(ctx, group.Queue, func(context.Context, types.Message) error {
+		stop()
+		return nil
+	})
+	if state, stateErr := group.State(t.Context(), id); err != nil || state != "accepted" || stateErr != nil {
+		t.Errorf("%v, then it is %q, %v", err, state, stateErr)
+	}
+	if err := group.MoveOn(t.Context(), id); err == nil {
+		t.Error("it moved on")
+	}
+	if state, err := group.State(t.Context(), "nobody"); state != "" || err != nil {
+		t.Errorf("a message that nobody sent is %q, %v", state, err)
+	}
+	if _, err := landfalltest.NewGroup("?"); err == nil {
+		t.Error("a group of an impossible name was made")
 	}
 }
