@@ -25,6 +25,7 @@ func FuzzEvent(f *testing.F) {
 	for _, event := range []string{
 		`{"Records": []}`, `{"Records": [null, 7, {}]}`, `null`,
 		`{"Records": [{"messageId": "a", "receiptHandle": "h", "body": "{\"a\": 1e999}", "eventSource": "aws:sqs", "eventSourceARN": "arn:aws:sqs:us-east-1:1:landfall-ingress-couriers", "attributes": {"SentTimestamp": 1}, "messageAttributes": {"b": {"dataType": "Binary", "binaryValue": "AA=="}}}]}`,
+		`{"Records": [{"messageId": "a"}, {"messageId": "a"}]}`,
 		`{"Records": [{"messageId": "a", "body": {}, "messageAttributes": {"b": {"dataType": "Binary", "binaryValue": null, "stringListValues": [""]}}}]}`,
 	} {
 		f.Add([]byte(event))

@@ -71,6 +71,10 @@ func TestTroubleOfAMessageIsNotLeftUnsaid(t *testing.T) {
 			`{"level":"WARN","msg":"routed",` + message + `"state":"dead","attempt":1,"kept":false,"forwards":0,"consumer":"north","reason":"max_wait","age_s":1.5}`},
 		"extended": {forwarded(func(h *routing.Handled) { h.Extended, h.Receipt.Extensions = true, 1 }),
 			`{"level":"WARN","msg":"routed",` + message + `"state":"pending","attempt":1,"kept":true,"forwards":1,"consumer":"north","extended":true,"held_s":30,"age_s":1.5}`},
+		"forwarded once more": {forwarded(func(h *routing.Handled) { h.Receipt.Extensions = 1 }),
+			`{"level":"INFO","msg":"routed",` + message + `"state":"pending","attempt":1,"kept":true,"forwards":1,"consumer":"north","held_s":30,"age_s":1.5}`},
+		"by somebody else, too": {forwarded(func(h *routing.Handled) { h.Receipt.Again = true }),
+			`{"level":"INFO","msg":"routed",` + message + `"state":"pending","attempt":1,"kept":true,"forwards":1,"consumer":"north","again":true,"held_s":30,"age_s":1.5}`},
 		"no time": {forwarded(func(h *routing.Handled) { h.GivenBack, h.Receipt, h.Forwards, h.Held = true, routing.Receipt{}, 0, 0 }),
 			`{"level":"WARN","msg":"routed",` + message + `"state":"none","attempt":0,"kept":true,"forwards":0,"given_back":true,"age_s":1.5}`},
 	} {

@@ -128,6 +128,26 @@ func TestWhatSQSLeftOutOfABatchIsNotCalledTakenNorRefused(t *testing.T) {
 	})
 }
 
+// mendacious answers about other entries than it was sent.
+type mendacious struct{}
+
+func (mendacious) SendMessageBatch(context.Context, *sqs.SendMessageBatchInput, ...func(*sqs.Options)) (*sqs.SendMessageBatchOutput, error) {
+	return &sqs.SendMessageBatchOutput{
+		Successful: []types.SendMessageBatchResultEntry{{}, {Id: aws.String("2")}, {Id: aws.String("-1")}, {Id: aws.String("secret")}},
+		Failed:     []types.BatchResultErrorEntry{{SenderFault: true}, {Id: aws.String("1"), Code: aws.String("secret, it says"), SenderFault: true}},
+	}, nil
+}
+
+// TestAnAnswerThatLeavesAMessageOutSaysNothingOfIt: it may have been taken.
+func TestAnAnswerThatLeavesAMessageOutSaysNothingOfIt(t *testing.T) {
+	t.Parallel()
+	f := &routesqs.Forwarder{Client: mendacious{}, URL: func(context.Context, string) (string, error) { return "url", nil }}
+	a := (&bench{T: t}).forward(t.Context(), f, "sqs:north", message(routesqs.Source{}), message(routesqs.Source{}))
+	if a[0].Kind != routing.NoAnswer || a[0].Text == "" || a[1] != (routing.Answer{Kind: routing.NotTaken, Text: "UnknownError"}) {
+		t.Errorf("%+v", a)
+	}
+}
+
 // TestNoBatchIsLargerThanSQSTakes (cases P2 and Q19), by count or by bytes, and answers keep their order.
 func TestNoBatchIsLargerThanSQSTakes(t *testing.T) {
 	inBubble(t, func(b *bench) {

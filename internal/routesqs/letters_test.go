@@ -148,7 +148,8 @@ func TestADeadLetterThatIsSentBackIsNoOldMessage(t *testing.T) {
 			}
 		}
 		envelope := routing.Envelope{ID: routing.ID{Group: "couriers", Message: "m0"}, Attempt: 1, Token: "t", Deadline: time.Now(), Handle: "h"}.Text()
-		for _, none := range []string{"", "null", "{}", "hello", envelope, `{"message_id": "m0", "reason": "max_wait"}`} {
+		for _, none := range []string{"", "null", "{}", "hello", envelope, `{"message_id": "m0", "reason": "max_wait"}`,
+			`{"reason": "max_wait", "ended_at": 1}`, `{"message_id": "m0", "ended_at": 1}`, `{"message_id": "m0", "reason": "max_wait", "ended_at": -1}`} {
 			if in := message(routesqs.Source{Attributes: map[string]types.MessageAttributeValue{"landfall": text("String", none)}}); in.ID != "m1" {
 				b.Errorf("%q is taken for a letter", none)
 			}
