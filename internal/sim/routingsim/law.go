@@ -41,6 +41,8 @@ type attempt struct {
 	extended   int
 	assigned   time.Time
 	deadline   time.Time
+	// missed counts the invocations that were given the message past the deadline and left it there.
+	missed int
 	// end is why the message moved on, "" if it has not, and seen when that was seen.
 	end  routing.End
 	seen time.Time
@@ -130,6 +132,7 @@ func (l *law) observe(o *operation, before, after routing.Receipt, granted bool)
 		l.Must(!was.onDelivery || !was.again, "I9", "%s leaves %s though it may have been delivered", m.ID, was.consumer)
 		l.Must((m.End == routing.EndDeclined) == (r.state == routing.Declined), "I9", "%s leaves a %s attempt as %s", m.ID, r.state, m.End)
 		l.Must(m.End != routing.EndLapsed || m.From.Deadline.Equal(was.deadline), "I9", "%s leaves %s though its deadline was moved", m.ID, was.consumer)
+		l.rerouted(o, was)
 		was.end, was.seen = m.End, m.Seen
 		l.begins(r, m)
 	case routing.Extend:
@@ -150,6 +153,16 @@ func (l *law) observe(o *operation, before, after routing.Receipt, granted bool)
 	}
 	l.Happened[happened(m)]++
 	l.stored(r, m, after)
+}
+
+// rerouted counts how soon a lapse is followed by the next consumer.
+func (l *law) rerouted(o *operation, was *attempt) {
+	if o.move.End != routing.EndLapsed {
+		return
+	}
+	l.Happened["lapsed: "+map[bool]string{true: "rerouted by the first", false: "not rerouted by the first"}[was.missed == 0]+" invocation past the deadline"]++
+	l.Happened["lapsed: ms from the deadline to the queue's handing out"] += int(o.by.Began.Add(o.by.Skew).Sub(was.deadline).Milliseconds())
+	l.Happened["lapsed: ms from there to the next consumer written"] += int(time.Since(o.by.Began).Milliseconds())
 }
 
 func happened(m routing.Move) string {

@@ -25,6 +25,8 @@ type told struct {
 	// answers are those to forwards, by token.
 	answers map[string][]routing.AnswerKind
 	held    map[string]time.Duration
+	// late are the attempts that were past their deadline when it began.
+	late []*attempt
 	// given counts the messages that the batch gave a consumer; vague says that nobody can know.
 	given map[lapse]int64
 	vague bool
@@ -48,7 +50,15 @@ func newTold() told {
 }
 
 // invoked notes what an invocation is given.
-func (l *law) invoked(i *instance, batch []routing.Incoming) { i.process.told.batch = batch }
+func (l *law) invoked(i *instance, batch []routing.Incoming) {
+	i.process.told.batch = batch
+	for _, in := range batch {
+		r := l.record(routing.ID{Group: in.Group, Message: in.ID})
+		if a := r.current(); a != nil && r.state == routing.Pending && !i.clock().Before(a.deadline) {
+			i.process.told.late = append(i.process.told.late, a)
+		}
+	}
+}
 
 // twice reports whether an invocation has several messages of one id: what it knows of them may differ.
 func (t *told) twice(id routing.ID) bool {
@@ -161,6 +171,11 @@ func (l *law) routed(i *instance, batch []routing.Incoming, handled []routing.Ha
 			m.routed = max(m.routed, in.Receives)
 		}
 		l.Note(p.Number, "is done with %s: kept %t, held %v, %v", in.ID, h.Kept, h.Held, h.Err)
+	}
+	for _, a := range t.late {
+		if a.end == "" {
+			a.missed++
+		}
 	}
 	for id, n := range reroutes {
 		l.Must(n == t.reroutes[id], "report", "process %d reports %d reroutes of %s, not %d", p.Number, n, id, t.reroutes[id])

@@ -148,6 +148,22 @@ func newGroup(d *stage.Dice, p plan, i int) plannedGroup {
 	return g
 }
 
+// quiet is the plan without what goes wrong.
+func (p plan) quiet() plan {
+	p.odds, p.skew, p.timeout = stage.Odds{}, 0, time.Minute
+	for i := range p.groups {
+		g := &p.groups[i]
+		g.function, g.ingress, g.changes = functionOdds{}, queueOdds{}, nil
+		g.policy.Accept, g.policy.MaxWait, g.policy.MaxReceives, g.visibility = routing.Explicit, 10*time.Minute, 1000, 6*time.Minute
+		for j := range g.consumers {
+			c := &g.consumers[j]
+			c.skew, c.limit, c.function = 0, routing.Unlimited, false
+			c.odds = consumerOdds{slow: c.odds.slow, zombie: c.odds.zombie, decline: c.odds.decline, ignore: c.odds.ignore}
+		}
+	}
+	return p
+}
+
 func newPolicy(d *stage.Dice) routing.Policy {
 	p := routing.Policy{
 		AcceptTimeout: d.Between(time.Second, 3*time.Minute).Round(100 * time.Millisecond),

@@ -4,10 +4,11 @@ import (
 	"testing"
 
 	"github.com/landfall-dev/landfall/internal/sim/routingsim"
+	"github.com/landfall-dev/landfall/internal/sim/stage"
 	"github.com/landfall-dev/landfall/internal/sim/stage/stagetest"
 )
 
-var play = stagetest.Play(routingsim.Play)
+var play, quiet = stagetest.Play(routingsim.Play), stagetest.Play(routingsim.PlayQuiet)
 
 // TestWorlds is the simulation: no world violates an invariant.
 func TestWorlds(t *testing.T) {
@@ -26,4 +27,13 @@ func TestNothingOfInterestNeverHappens(t *testing.T) {
 		"handed out again though deleted", "handed out twice", "paused", "rerouted: declined", "rerouted: errored",
 		"rerouted: lapsed", "rerouted: refused", "throttled",
 	)
+}
+
+// TestReroutesDoNotWaitForMoreThanTheQueue: where nothing goes wrong but that a consumer lets a message lapse, the first
+// invocation that is given it past the deadline writes the next consumer.
+func TestReroutesDoNotWaitForMoreThanTheQueue(t *testing.T) {
+	happened := quiet.All(t, stage.Options{}, stagetest.From(1, 100)...)
+	if n := happened["lapsed: not rerouted by the first invocation past the deadline"]; n > 0 || happened["rerouted: lapsed"] == 0 {
+		t.Errorf("of %d lapses %d waited for another invocation", happened["rerouted: lapsed"], n)
+	}
 }

@@ -26,8 +26,15 @@ type world struct {
 }
 
 // Play plays the world of a seed to its end. It must be called in a synctest bubble of its own.
-func Play(seed uint64, o stage.Options) stage.Result {
-	w := &world{Stage: stage.New(seed, o), plan: newPlan(seed)}
+func Play(seed uint64, o stage.Options) stage.Result { return play(newPlan(seed), seed, o) }
+
+// PlayQuiet plays the same world, in which nothing goes wrong but that consumers do not accept in time, or decline.
+func PlayQuiet(seed uint64, o stage.Options) stage.Result {
+	return play(newPlan(seed).quiet(), seed, o)
+}
+
+func play(p plan, seed uint64, o stage.Options) stage.Result {
+	w := &world{Stage: stage.New(seed, o), plan: p}
 	w.receipts = newMemoryReceipts(w)
 	if o.SDK {
 		w.receipts = newAWSReceipts(w)

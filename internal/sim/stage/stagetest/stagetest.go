@@ -37,7 +37,7 @@ func (play Play) Worlds(t *testing.T, n Number, regressions ...uint64) {
 	if *seeds > 0 {
 		const readable = 10
 		trace := *verbose || testing.Verbose() && *seeds <= readable
-		play.all(t, stage.Options{SDK: *sdk, Trace: trace}, From(*seed, *seeds)...)
+		play.All(t, stage.Options{SDK: *sdk, Trace: trace}, From(*seed, *seeds)...)
 		return
 	}
 	fresh := rand.Uint64N(1 << 40)
@@ -52,7 +52,7 @@ func (play Play) Worlds(t *testing.T, n Number, regressions ...uint64) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Logf("seeds from %d on", worlds.seeds[0])
-			play.all(t, worlds.options, worlds.seeds...)
+			play.All(t, worlds.options, worlds.seeds...)
 		})
 	}
 }
@@ -99,10 +99,11 @@ func (play Play) One(t *testing.T, seed uint64, o stage.Options) (result stage.R
 	return result
 }
 
-// all plays worlds until one is violated.
-func (play Play) all(t *testing.T, o stage.Options, seeds ...uint64) {
+// All plays worlds until one is violated, and logs and returns what happened in them.
+func (play Play) All(t *testing.T, o stage.Options, seeds ...uint64) (happened map[string]int) {
 	t.Helper()
-	begun, events, happened := time.Now(), 0, map[string]int{}
+	begun, events := time.Now(), 0
+	happened = map[string]int{}
 	for i, s := range seeds {
 		o.Violated = func(v stage.Violation) { t.Errorf("seed %d: %v", s, v) }
 		result := play.One(t, s, o)
@@ -113,13 +114,14 @@ func (play Play) all(t *testing.T, o stage.Options, seeds ...uint64) {
 		}
 		if t.Failed() {
 			t.Logf("played %d of %d worlds", i+1, len(seeds))
-			return
+			return happened
 		}
 	}
 	t.Logf("%d worlds, %d events, %v", len(seeds), events, time.Since(begun).Round(time.Millisecond))
 	for _, what := range slices.Sorted(maps.Keys(happened)) {
 		t.Logf("%8d  %s", happened[what], what)
 	}
+	return happened
 }
 
 func add(to, more map[string]int) {
