@@ -59,11 +59,13 @@ fuzz: go ## Fuzz every parser of outside bytes, FUZZTIME each (5s)
 
 SEEDS ?= 10000
 SDKSEEDS ?= 300
-sim: go ## Simulate: SEEDS worlds at the ports (10000), SDKSEEDS through the SDK (300)
-	$(GO) test ./internal/sim -count=1 -timeout=60m -v -run=Worlds -args -seeds=$(SEEDS)
-	$(GO) test ./internal/sim -count=1 -timeout=60m -v -run=Worlds -args -seeds=$(SDKSEEDS) -sdk
+sim: go ## Simulate outbox and router: SEEDS worlds of each at the ports (10000), SDKSEEDS through the SDK (300)
+	for worlds in ./internal/sim ./internal/sim/routingsim; do \
+		$(GO) test $$worlds -count=1 -timeout=60m -v -run=Worlds -args -seeds=$(SEEDS) && \
+		$(GO) test $$worlds -count=1 -timeout=60m -v -run=Worlds -args -seeds=$(SDKSEEDS) -sdk || exit 1; \
+	done
 
-sim-mutants: go ## Break the protocol on purpose, and show that the simulation notices
+sim-mutants: go ## Break the protocols on purpose, and show that the simulations notice
 	$(GO) run ./internal/sim/mutants $(ARGS)
 
 ENDPOINT ?=

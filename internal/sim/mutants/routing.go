@@ -8,6 +8,10 @@ const (
 	routeSelectionGo = "internal/routing/selection.go"
 	routeReceiptGo   = "internal/routing/receipt.go"
 	routeFunctionGo  = "internal/routing/function.go"
+
+	dbRouteMoveGo    = "internal/routingdb/move.go"
+	dbRouteReceiptGo = "internal/routingdb/receipts.go"
+	dbRouteEncodeGo  = "internal/routingdb/encode.go"
 )
 
 // routingTable is what is broken on purpose of the router.
@@ -183,4 +187,53 @@ func (m Move) sameAttempt`},
 `},
 	{name: "routing: errors show why the function failed", file: routeFunctionGo,
 		from: `fmt.Sprintf("routing function %.16s %s", e.Function, e.Failure)`, to: `fmt.Sprintf("routing function %.16s %s %v", e.Function, e.Failure, e.Cause)`},
+
+	{name: "routing, DynamoDB: a move is not fenced by the token", file: dbRouteMoveGo, sdk: true,
+		from: `	w.requireIs(schema.Token, text(m.From.Token))
+`, to: ``},
+	{name: "routing, DynamoDB: a move is not fenced by the attempt", file: dbRouteMoveGo, sdk: true,
+		from: `	w.requireIs(schema.Attempt, number(m.From.Attempt))
+`, to: ``},
+	{name: "routing, DynamoDB: an acceptance is not fenced by the state", file: dbRouteMoveGo, sdk: true,
+		from: `	case routing.Accept:
+		w.requireIs(schema.State, text(schema.StatePending))
+`, to: `	case routing.Accept:
+`},
+	{name: "routing, DynamoDB: a decline is not fenced by the state", file: dbRouteMoveGo, sdk: true,
+		from: `	case routing.Decline:
+		w.requireIs(schema.State, text(schema.StatePending))
+`, to: `	case routing.Decline:
+`},
+	{name: "routing, DynamoDB: an attempt that delivery makes accepted is declined", file: dbRouteMoveGo, sdk: true,
+		from: `		w.requireFlag(schema.OnDelivery, false)
+`, to: ``},
+	{name: "routing, DynamoDB: an accepted message is given up", file: dbRouteMoveGo, sdk: true,
+		from: `w.value(text(schema.StateDeclined)) + ")")`, to: `w.value(text(schema.StateDeclined)) + ", " + w.value(text(schema.StateAccepted)) + ")")`},
+	{name: "routing, DynamoDB: a reroute is not fenced by the state", file: dbRouteMoveGo, sdk: true,
+		from: `	w.requireIs(schema.State, text(string(from.State)))
+`, to: ``},
+	{name: "routing, DynamoDB: a reroute is not fenced by the deadline", file: dbRouteMoveGo, sdk: true,
+		from: `	w.requireIs(schema.Deadline, millis(from.Deadline))
+`, to: ``},
+	{name: "routing, DynamoDB: a reroute is not fenced by the mark", file: dbRouteMoveGo, sdk: true,
+		from: `	w.requireFlag(schema.Again, from.Again)
+`, to: ``},
+	{name: "routing, DynamoDB: the next attempt has the old token", file: dbRouteMoveGo, sdk: true,
+		from: `	w.set(schema.Token, text(m.Token))
+`, to: ``},
+	{name: "routing, DynamoDB: the next attempt keeps the mark of the last one", file: dbRouteMoveGo, sdk: true,
+		from: `schema.Extensions, schema.Again, schema.Mark,`, to: `schema.Extensions, schema.Mark,`},
+	{name: "routing, DynamoDB: the history is not written", file: dbRouteMoveGo, sdk: true,
+		from: `w.value(list(past))+")")`, to: `w.value(list())+")")
+	_ = past`},
+	{name: "routing, DynamoDB: a first attempt replaces what is there", file: dbRouteReceiptGo, sdk: true,
+		from: `" <= " + w.value(number(m.At.Unix())) + ")")`, to: `" > " + w.value(number(m.At.Unix())) + ")")`},
+	{name: "routing, DynamoDB: a lost answer of a write is a refusal", file: dbRouteReceiptGo, sdk: true,
+		from: `	case m.Repeats(receipt):
+		return receipt, nil
+`, to: ``},
+	{name: "routing, DynamoDB: a refusal is taken for a repetition", file: dbRouteReceiptGo, sdk: true,
+		from: `	case m.Repeats(receipt):`, to: `	case true:`},
+	{name: "routing, DynamoDB: what counts as acceptance is not written", file: dbRouteEncodeGo, sdk: true,
+		from: `schema.OnDelivery: r.OnDelivery, schema.Again`, to: `schema.OnDelivery: false, schema.Again`},
 }
