@@ -38,7 +38,7 @@ func (l *lane) poll(ctx context.Context) ([]batch, error) {
 		return nil, nil
 	}
 	records := l.todo[0].records
-	b := batch{event: []byte(eventStart), until: records[0].at.Add(l.lifetime())}
+	b := batch{event: []byte(eventStart)} // that it is throttled is for settle to wait out
 	for i, r := range records {
 		if i > 0 {
 			b.event = append(b.event, ',')

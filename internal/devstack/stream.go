@@ -30,7 +30,7 @@ type stream struct {
 	arn      string
 	region   string
 	patterns []pattern
-	begin    map[string]*string // shards that are there at the start, and where to begin; nil for nowhere
+	begin    map[string]*string // iterators of the shards that are there at the start
 	invoke   func(ctx context.Context, event []byte) (Result, error)
 	say      func(format string, args ...any)
 }
@@ -57,10 +57,6 @@ func openStream(ctx context.Context, m StreamMapping) (*stream, error) {
 	}
 	for _, shard := range shards {
 		id := aws.ToString(shard.ShardId)
-		if m.StartingPosition == types.ShardIteratorTypeLatest && shard.SequenceNumberRange.EndingSequenceNumber != nil {
-			s.begin[id] = nil
-			continue
-		}
 		if s.begin[id], err = s.iterator(ctx, id, m.StartingPosition, ""); err != nil {
 			return nil, err
 		}
@@ -128,11 +124,6 @@ func (s *stream) run(ctx context.Context) {
 	defer readers.Wait()
 	ended := make(chan string)
 	done := map[string]bool{} // shards that were begun; true once they are done with
-	for id, iterator := range s.begin {
-		if iterator == nil {
-			done[id] = true
-		}
-	}
 	for {
 		shards, err := s.shards(ctx)
 		var gone *types.ResourceNotFoundException

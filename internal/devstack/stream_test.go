@@ -167,12 +167,12 @@ func TestStreamBatchesDoNotWaitLongerThanTheirWindow(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		mapping StreamMapping
-		calls   []string // of records at 0s: a b c, at 3s: d
+		calls   []string // of records at 0s: a b c, at 3s: d e
 	}{
-		"no window":    {StreamMapping{}, []string{"0s a b c", "3s d"}},
-		"of two":       {StreamMapping{BatchSize: 2}, []string{"0s a b", "0s c", "3s d"}},
-		"window":       {StreamMapping{BatchingWindow: 10 * time.Second}, []string{"10s a b c d"}},
-		"window, full": {StreamMapping{BatchingWindow: 10 * time.Second, BatchSize: 2}, []string{"0s a b", "3s c d"}},
+		"no window":    {StreamMapping{}, []string{"0s a b c", "3s d e"}},
+		"of two":       {StreamMapping{BatchSize: 2}, []string{"0s a b", "0s c", "3s d e"}},
+		"window":       {StreamMapping{BatchingWindow: 10 * time.Second}, []string{"10s a b c d e"}},
+		"window, full": {StreamMapping{BatchingWindow: 10 * time.Second, BatchSize: 2}, []string{"0s a b", "3s c d", "13s e"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -181,12 +181,27 @@ func TestStreamBatchesDoNotWaitLongerThanTheirWindow(t *testing.T) {
 				b.put("a", "b", "c")
 				b.start(c.mapping, succeeds)
 				time.Sleep(2999 * time.Millisecond) // virtual
-				b.put("d")
+				b.put("d", "e")
 				time.Sleep(time.Minute) // virtual
 				b.invoked(c.calls...)
 			})
 		})
 	}
+}
+
+func TestStreamOfAnEarlierTableIsNotRead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBed(t, nil, "KEYS_ONLY")
+		b.put("a")
+		if _, err := b.db.DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: aws.String("outbox")}); err != nil {
+			t.Fatal(err)
+		}
+		b.create("KEYS_ONLY")
+		b.put("b")
+		b.start(StreamMapping{}, succeeds)
+		b.invoked("0s b")
+	})
 }
 
 func TestItemIsNotOvertakenByItself(t *testing.T) {

@@ -43,17 +43,23 @@ func newBed(t *testing.T, plan faults.Plan, view types.StreamViewType) *bed {
 	t.Helper()
 	b := &bed{t: t, account: localaws.New(localaws.Options{Faults: plan}), began: time.Now()}
 	b.db, b.queues = dynamodb.NewFromConfig(b.account.Config("bed")), sqs.NewFromConfig(b.account.Config("bed"))
+	b.create(view)
+	return b
+}
+
+// create makes the table.
+func (b *bed) create(view types.StreamViewType) {
+	b.t.Helper()
 	s := types.ScalarAttributeTypeS
-	_, err := b.db.CreateTable(t.Context(), &dynamodb.CreateTableInput{
+	_, err := b.db.CreateTable(b.t.Context(), &dynamodb.CreateTableInput{
 		TableName: aws.String("outbox"), BillingMode: types.BillingModePayPerRequest,
 		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("pk"), AttributeType: s}, {AttributeName: aws.String("sk"), AttributeType: s}},
 		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("pk"), KeyType: types.KeyTypeHash}, {AttributeName: aws.String("sk"), KeyType: types.KeyTypeRange}},
 		StreamSpecification:  &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: view},
 	})
 	if err != nil {
-		t.Fatal(err)
+		b.t.Fatal(err)
 	}
-	return b
 }
 
 // put puts items "pk/sk" or "sk", whose pk is p. Each put changes them.
