@@ -52,6 +52,9 @@ func TestNoMessageIsAcceptedThatMayNotBe(t *testing.T) {
 		{name: "decline what moved on", decline: true, before: func(w *workplace, id string, _ types.Message) { w.moveOn(id) }, want: landfall.ErrStale, state: "pending", ingress: "0+1"},
 		{name: "accept what was declined", before: func(w *workplace, _ string, msg types.Message) { w.must(w.Decline(w.Context(), msg)) }, want: landfall.ErrStale, state: "declined", ingress: "1+0"},
 		{name: "decline what was accepted", decline: true, before: func(w *workplace, _ string, msg types.Message) { w.must(w.Accept(w.Context(), msg)) }, want: landfall.ErrAccepted, state: "accepted", ingress: "0+0"},
+		{name: "accept what delivery accepts", before: func(w *workplace, id string, _ types.Message) {
+			w.change(id, schema.OnDelivery, &dynamodbtypes.AttributeValueMemberBOOL{Value: true})
+		}, state: "accepted", ingress: "0+0"},
 		{name: "decline what delivery accepts", decline: true, before: func(w *workplace, id string, _ types.Message) {
 			w.change(id, schema.OnDelivery, &dynamodbtypes.AttributeValueMemberBOOL{Value: true})
 		}, want: landfall.ErrAccepted, state: "pending", ingress: "0+1"},

@@ -68,7 +68,7 @@ func TestTheSchemaAndTheCodeDoNotDisagreeAboutEnvelopes(t *testing.T) {
 		if public.Properties[name] == nil || !strings.Contains(page, "| `"+name+"` |") {
 			t.Errorf("%s is not in the schema or not on the page", name)
 		}
-		for _, value := range []any{nil, "", 0, -1, 1.5, true, []any{}, "a b"} {
+		for _, value := range []any{nil, "", 0, -1, 1.5, true, []any{}, "a b", int64(1e15), strings.Repeat("m", 129)} {
 			broken := map[string]any{}
 			for name, v := range members {
 				broken[name] = v
