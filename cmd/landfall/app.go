@@ -81,11 +81,13 @@ Exit codes: 0 done; 1 the answer is no, or it failed; 2 the command line or its 
 	flags.StringVar(&a.endpoint, "endpoint-url", "", "URL of the AWS API (default $AWS_ENDPOINT_URL, else AWS itself)")
 	flags.Var(&a.output, "output", "table or json")
 	flags.StringVar(&a.region, "region", "", "AWS region (default $AWS_REGION, else the profile's)")
-	flags.StringVar(&a.stack, "stack", "", "deployed stack whose table is meant (default the table $LANDFALL_OUTBOX_TABLE, else landfall-outbox)")
+	flags.StringVar(&a.stack, "stack", "", "deployed stack that is meant (default what $LANDFALL_OUTBOX_TABLE and the like name, else landfall-outbox and the like)")
 	root.AddCommand(
+		a.consumersCommand(),
 		a.demoCommand(),
 		a.devCommand(),
 		a.enqueueCommand(),
+		a.groupsCommand(),
 		a.initCommand(),
 		a.rowsCommand(),
 		a.validateCommand(),

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	} {
 		os.Setenv(name, value)
 	}
-	for _, name := range []string{"AWS_PROFILE", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB", "LANDFALL_OUTBOX_TABLE"} {
+	for _, name := range []string{"AWS_PROFILE", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB", "LANDFALL_OUTBOX_TABLE", "LANDFALL_CONTROL_TABLE", "LANDFALL_QUEUE_PREFIX", "LANDFALL_RECEIPTS_TABLE"} {
 		os.Unsetenv(name)
 	}
 	os.Exit(m.Run())
@@ -99,6 +99,10 @@ func TestExitCodesAreNotMixedUp(t *testing.T) {
 		{[]string{"rows", "list", "--limit", "0", "--config", good}, 2, "", "--limit: at least 1"},
 		{[]string{"rows", "list", "--endpoint-url", "localhost:4570", "--config", good}, 2, "", "--endpoint-url: want http://host:port"},
 		{[]string{"rows", "list", "--config", bad}, 2, "", "deduplicates: is missing"},
+		{[]string{"groups"}, 2, "", "a command is missing: describe, list, reset-route, set-route, test"},
+		{[]string{"groups", "list", "--config", bad}, 2, "", "deduplicates: is missing"},
+		{[]string{"groups", "describe", "couriers", "--config", good}, 2, "", "it has none"},
+		{[]string{"consumers"}, 2, "", "a command is missing: add, drain, list, remove"},
 		{[]string{"demo", "--rows", "0"}, 2, "", "--rows 0: want 1 or more"},
 		{[]string{"demo", "--seed", "-1"}, 2, "", "--seed"},
 		{[]string{"demo", "--payloads", good + ".missing"}, 2, "", "--payloads: read the payloads"},

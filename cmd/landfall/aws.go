@@ -16,14 +16,15 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// rowTable is the outbox table of an account.
-type rowTable struct {
-	*dynamodb.Client
-	name string
+// account is the AWS that the environment, the profile and the global flags lead to, and the deployment in it.
+type account struct {
+	sdk     aws.Config
+	stack   string            // "" for the one that the environment names
+	outputs map[string]string // of the stack
 }
 
-// outbox is the table that the environment, the profile and the global flags lead to.
-func (a *app) outbox(ctx context.Context) (*rowTable, error) {
+// account asks CloudFormation if a stack is named, and nobody else.
+func (a *app) account(ctx context.Context) (*account, error) {
 	if u, err := url.Parse(a.endpoint); a.endpoint != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
 		return nil, badInput(errors.New("--endpoint-url: want http://host:port or https://host:port"))
 	}
@@ -31,36 +32,72 @@ func (a *app) outbox(ctx context.Context) (*rowTable, error) {
 	if a.region != "" {
 		options = append(options, awsconfig.WithRegion(a.region))
 	}
-	cfg, err := awsconfig.LoadDefaultConfig(ctx, options...)
+	if a.endpoint != "" {
+		options = append(options, awsconfig.WithBaseEndpoint(a.endpoint))
+	}
+	sdk, err := awsconfig.LoadDefaultConfig(ctx, options...)
 	if err != nil {
 		return nil, fmt.Errorf("configure the AWS SDK: %w", err)
 	}
-	if cfg.Region == "" {
+	if sdk.Region == "" {
 		return nil, badInput(errors.New("no AWS region: set --region or AWS_REGION"))
 	}
-	name := cmp.Or(os.Getenv(schema.OutboxTableEnv), schema.OutboxTable)
+	at := &account{sdk: sdk, stack: a.stack}
 	if a.stack != "" {
-		outputs, err := stackOutputs(ctx, cfg, a.endpoint, a.stack)
-		if err != nil {
-			return nil, err
-		}
-		if name = outputs[schema.OutboxTableOutput]; name == "" {
-			return nil, fmt.Errorf("stack %s has no output %s: is there a Landfall in it?", a.stack, schema.OutboxTableOutput)
-		}
+		at.outputs, err = stackOutputs(ctx, sdk, a.endpoint, a.stack)
 	}
-	client := dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) {
-		if a.endpoint != "" {
-			o.BaseEndpoint = aws.String(a.endpoint)
-		}
-	})
-	return &rowTable{client, name}, nil
+	return at, err
+}
+
+// named is something that a deployment calls by a name of its own.
+type named struct{ output, variable, standard string }
+
+var (
+	outboxName  = named{schema.OutboxTableOutput, schema.OutboxTableEnv, schema.OutboxTable}
+	controlName = named{schema.ControlTableOutput, schema.ControlTableEnv, schema.ControlTable}
+	prefixName  = named{schema.QueuePrefixOutput, schema.QueuePrefixEnv, schema.QueuePrefix}
+)
+
+// name is the stack's, if one is meant, else the environment's, else the default.
+func (at *account) name(n named) (string, error) {
+	if at.stack == "" {
+		return cmp.Or(os.Getenv(n.variable), n.standard), nil
+	}
+	if name := at.outputs[n.output]; name != "" {
+		return name, nil
+	}
+	return "", fmt.Errorf("stack %s has no output %s: is there a Landfall in it?", at.stack, n.output)
+}
+
+// ourTable is one of Landfall's tables in an account.
+type ourTable struct {
+	*dynamodb.Client
+	name string
+	as   named
+}
+
+func (at *account) table(n named) (*ourTable, error) {
+	name, err := at.name(n)
+	if err != nil {
+		return nil, err
+	}
+	return &ourTable{dynamodb.NewFromConfig(at.sdk), name, n}, nil
+}
+
+// outbox is the outbox table.
+func (a *app) outbox(ctx context.Context) (*ourTable, error) {
+	at, err := a.account(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return at.table(outboxName)
 }
 
 // explain adds what to do where DynamoDB only says that it knows no such table.
-func (t *rowTable) explain(err error) error {
+func (t *ourTable) explain(err error) error {
 	var missing *types.ResourceNotFoundException
 	if errors.As(err, &missing) {
-		return fmt.Errorf("no table %s there: set %s or --stack, or the endpoint and region that it is in: %w", t.name, schema.OutboxTableEnv, err)
+		return fmt.Errorf("no table %s there: set %s or --stack, or the endpoint and region that it is in: %w", t.name, t.as.variable, err)
 	}
 	return err
 }

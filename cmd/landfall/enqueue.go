@@ -30,10 +30,10 @@ nothing and succeeds; other content under a key that is in use is refused (exit 
 		RunE: a.do(func(ctx context.Context, args []string) error {
 			row.Destination = args[0]
 			var err error
-			if row.Headers, err = parseHeaders(headers); err != nil {
+			if row.Headers, err = pairs("--header", headers); err != nil {
 				return badInput(err)
 			}
-			if row.Payload, err = a.payload(data); err != nil {
+			if row.Payload, err = a.input("--data", data, landfall.MaxPayload); err != nil {
 				return badInput(err)
 			}
 			return a.enqueue(ctx, row)
@@ -86,39 +86,40 @@ func writerConfig(cfg *config.Config, table string) landfall.Config {
 	return to
 }
 
-// payload reads one byte more than is possible, so that what is too large is refused and not cut.
-func (a *app) payload(data string) ([]byte, error) {
+// input is what a flag or an argument gives: a text itself, @FILE for the content of a file, or - for standard input. It
+// has one byte more than is possible at most, so that what is too large is refused and not cut.
+func (a *app) input(what, given string, most int64) ([]byte, error) {
 	from := a.stdin
-	switch file, isFile := strings.CutPrefix(data, "@"); {
+	switch file, isFile := strings.CutPrefix(given, "@"); {
 	case isFile:
 		f, err := os.Open(file)
 		if err != nil {
-			return nil, fmt.Errorf("read --data: %w", err)
+			return nil, fmt.Errorf("read %s: %w", what, err)
 		}
 		defer f.Close()
 		from = f
-	case data != "-":
-		return []byte(data), nil
+	case given != "-":
+		return []byte(given), nil
 	}
-	payload, err := io.ReadAll(io.LimitReader(from, landfall.MaxPayload+1))
+	content, err := io.ReadAll(io.LimitReader(from, most+1))
 	if err != nil {
-		return nil, fmt.Errorf("read --data: %w", err)
+		return nil, fmt.Errorf("read %s: %w", what, err)
 	}
-	return payload, nil
+	return content, nil
 }
 
-// parseHeaders reads NAME=VALUE. Errors name no value.
-func parseHeaders(args []string) (map[string]string, error) {
-	headers := map[string]string{}
+// pairs reads what a flag that may be repeated gives, NAME=VALUE. Errors name no value.
+func pairs(flag string, args []string) (map[string]string, error) {
+	all := map[string]string{}
 	for i, arg := range args {
 		name, value, found := strings.Cut(arg, "=")
 		if !found || name == "" {
-			return nil, fmt.Errorf("--header number %d is not NAME=VALUE", i+1)
+			return nil, fmt.Errorf("%s number %d is not NAME=VALUE", flag, i+1)
 		}
-		if _, twice := headers[name]; twice {
-			return nil, fmt.Errorf("--header %s is there twice", printable(name))
+		if _, twice := all[name]; twice {
+			return nil, fmt.Errorf("%s %s is there twice", flag, printable(name))
 		}
-		headers[name] = value
+		all[name] = value
 	}
-	return headers, nil
+	return all, nil
 }

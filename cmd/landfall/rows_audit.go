@@ -75,7 +75,7 @@ func (a *app) rowsAudit(ctx context.Context, command string) error {
 }
 
 // scan calls each with every row, or with those of one command.
-func (t *rowTable) scan(ctx context.Context, command string, each func(outbox.Row)) error {
+func (t *ourTable) scan(ctx context.Context, command string, each func(outbox.Row)) error {
 	in := &dynamodb.ScanInput{TableName: aws.String(t.name), ConsistentRead: aws.Bool(true)}
 	if command != "" {
 		in.FilterExpression = aws.String("#command = :command")

@@ -67,7 +67,7 @@ func (a *app) rowsGet(ctx context.Context, args []string, payload bool) error {
 var rowName = regexp.MustCompile(`^([a-z0-9][a-z0-9-]{0,62})/[0-9a-f]{16}$`)
 
 // find makes an ID of the arguments, by a scan if they are a name: it is a hash, and no index has it.
-func (t *rowTable) find(ctx context.Context, args []string) (outbox.ID, error) {
+func (t *ourTable) find(ctx context.Context, args []string) (outbox.ID, error) {
 	if len(args) == 2 {
 		id := outbox.ID{Destination: args[0], Key: args[1]}
 		if err := id.Validate(); err != nil {

@@ -67,9 +67,9 @@ func (l *lambda) failed(how routing.EvaluationFailure, cause error) error {
 
 // question is what a Lambda function is asked. Its names are public.
 type question struct {
-	Message   messageText    `json:"message"`
-	Attempt   int            `json:"attempt"`
-	Consumers []consumerText `json:"consumers"`
+	Message   messageText `json:"message"`
+	Attempt   int         `json:"attempt"`
+	Consumers []Candidate `json:"consumers"`
 }
 
 type messageText struct {
@@ -78,8 +78,9 @@ type messageText struct {
 	Attributes map[string]string `json:"attributes"`
 }
 
-// consumerText has no max_in_flight and available_capacity where there is no limit.
-type consumerText struct {
+// Candidate is a consumer in the words that a function is asked with. MaxInFlight and AvailableCapacity are null where
+// there is no limit.
+type Candidate struct {
 	ID                string   `json:"id"`
 	CurrentInFlight   int64    `json:"current_in_flight"`
 	MaxInFlight       *int64   `json:"max_in_flight"`
@@ -102,17 +103,22 @@ func asked(q routing.Question) question {
 		text.Message.Fields[f.Name] = plain(f.Value)
 	}
 	for _, c := range q.Candidates {
-		t := consumerText{
-			ID: c.ID, CurrentInFlight: c.CurrentInFlight, HasCapacity: c.HasCapacity(), BufferDepth: c.BufferDepth,
-			Tags: append([]string{}, c.Tags...), Weight: max(1, c.Weight),
-		}
-		if c.MaxInFlight != routing.Unlimited {
-			available := c.AvailableCapacity()
-			t.MaxInFlight, t.AvailableCapacity = &c.MaxInFlight, &available
-		}
-		text.Consumers = append(text.Consumers, t)
+		text.Consumers = append(text.Consumers, CandidateOf(c))
 	}
 	return text
+}
+
+// CandidateOf says what routing functions are told of a consumer.
+func CandidateOf(c routing.Consumer) Candidate {
+	told := Candidate{
+		ID: c.ID, CurrentInFlight: c.CurrentInFlight, HasCapacity: c.HasCapacity(), BufferDepth: c.BufferDepth,
+		Tags: append([]string{}, c.Tags...), Weight: max(1, c.Weight),
+	}
+	if c.MaxInFlight != routing.Unlimited {
+		available := c.AvailableCapacity()
+		told.MaxInFlight, told.AvailableCapacity = &c.MaxInFlight, &available
+	}
+	return told
 }
 
 // plain is a field's value in Go's own types; null is nil.
