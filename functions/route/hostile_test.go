@@ -54,7 +54,7 @@ func attributes(n int) members {
 // order besides, which must be forwarded and kept whatever the others are. The names are those of cases.
 func TestNoEventIsMistaken(t *testing.T) {
 	t.Parallel()
-	r := functiontest.NewRouter(t, couriers, "north", "south")
+	r := functiontest.NewRouter(t, "landfall", couriers, "north", "south")
 	const elsewhere = "arn:aws:sqs:us-east-1:000000000000:"
 	n := 0
 	for name, c := range map[string]struct {
@@ -158,7 +158,7 @@ func TestNoEventIsMistaken(t *testing.T) {
 // TestTheSampleEventIsNotMistaken: the one that a person tries first (case Q8).
 func TestTheSampleEventIsNotMistaken(t *testing.T) {
 	t.Parallel()
-	r := functiontest.NewRouter(t, strings.Replace(couriers, "consumers:", "max_wait: 95h\n    consumers:", 1), "north", "south")
+	r := functiontest.NewRouter(t, "landfall", strings.Replace(couriers, "consumers:", "max_wait: 95h\n    consumers:", 1), "north", "south")
 	sample, err := os.ReadFile("../../events/route.json")
 	if err != nil {
 		t.Fatal(err)

@@ -27,21 +27,21 @@ groups:
 // on to the second when the first does not accept in time, and out of the ingress queue when that one does.
 func TestAMessageIsNeitherLostNorChangedOnItsWayThroughTheBuiltFunction(t *testing.T) {
 	t.Parallel()
-	r := functiontest.NewRouter(t, couriers, "north", "south")
+	r := functiontest.NewRouter(t, "acme", couriers, "north", "south")
 	every := make([]byte, 256)
 	for i := range every {
 		every[i] = byte(i)
 	}
 	attributes := map[string]types.MessageAttributeValue{
-		"tenant": {DataType: aws.String("String"), StringValue: aws.String("acme")},
+		"tenant": {DataType: aws.String("String"), StringValue: aws.String("tenant-7")},
 		"key":    {DataType: aws.String("Binary.aes"), BinaryValue: every},
 		"weight": {DataType: aws.String("Number"), StringValue: aws.String("1.50")},
 	}
 	const body = "{\"order\": 7, \"note\": \"secret \u2028 ü\t\"}\n"
-	id := r.Send("landfall-ingress-couriers", body, attributes)
+	id := r.Send("acme-ingress-couriers", body, attributes)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	r.Map(ctx, "couriers")
+	r.Map(ctx, "acme-ingress-couriers")
 
 	received := func(queue string) routing.Envelope {
 		t.Helper()
@@ -69,7 +69,7 @@ func TestAMessageIsNeitherLostNorChangedOnItsWayThroughTheBuiltFunction(t *testi
 	if _, err := r.Receipts.Write(t.Context(), routing.AcceptMove(second.ID, second.Attempt, second.Token, time.Now())); err != nil {
 		t.Fatal(err)
 	}
-	ingress := r.URL("landfall-ingress-couriers")
+	ingress := r.URL("acme-ingress-couriers")
 	if _, err := r.SQS.DeleteMessage(t.Context(), &sqs.DeleteMessageInput{QueueUrl: &ingress, ReceiptHandle: &second.Handle}); err != nil {
 		t.Fatal(err)
 	}
@@ -85,9 +85,18 @@ func TestAMessageIsNeitherLostNorChangedOnItsWayThroughTheBuiltFunction(t *testi
 	if !strings.Contains(log, `"message":"routed"`) || !strings.Contains(log, `"Lapsed":1`) {
 		t.Errorf("no line or metric about the reroute:\n%s", log)
 	}
-	for _, secret := range []string{"secret", "acme", first.Token, second.Token, first.Handle, second.Handle} {
+	for _, secret := range []string{"secret", "tenant-7", first.Token, second.Token, first.Handle, second.Handle} {
 		if strings.Contains(log, secret) {
 			t.Errorf("%q is in the output:\n%s", secret, log)
 		}
+	}
+}
+
+// TestTheBuiltFunctionDoesNotStartWithoutGroups: it would fail every event.
+func TestTheBuiltFunctionDoesNotStartWithoutGroups(t *testing.T) {
+	t.Parallel()
+	r := functiontest.NewRouter(t, "landfall", "destinations:\n  charge: {http: https://api.example.com, deduplicates: never}\n")
+	if result := r.Invoke(`{"Records": []}`); result.FunctionError == "" || !strings.Contains(r.Output.String(), "landfall.json has no groups") {
+		t.Errorf("%s %s; output:\n%s", result.FunctionError, result.Payload, r.Output)
 	}
 }

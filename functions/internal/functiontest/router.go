@@ -36,8 +36,12 @@ type Router struct {
 // RouteFunction is the function's name on the stack.
 const RouteFunction = "route"
 
-// NewRouter starts everything with a landfall.yaml. queues are those of consumers.
-func NewRouter(t *testing.T, yaml string, queues ...string) *Router {
+// Tables have other names than those that the function takes when it is told none.
+const receiptsTable, controlTable = "test-receipts", "test-control"
+
+// NewRouter starts everything with a landfall.yaml. prefix is what names of queues begin with, queues are those of
+// consumers.
+func NewRouter(t *testing.T, prefix, yaml string, queues ...string) *Router {
 	t.Helper()
 	cfg, err := config.ParseYAML("landfall.yaml", []byte(yaml))
 	if err != nil {
@@ -68,15 +72,15 @@ func NewRouter(t *testing.T, yaml string, queues ...string) *Router {
 	tables := dynamodb.NewFromConfig(sdk)
 	r := &Router{
 		T: t, Output: &Output{}, Ledger: account.Ledger(), SQS: sqs.NewFromConfig(sdk),
-		Receipts: routingdb.NewReceipts(tables, schema.ReceiptsTable), Control: routingdb.NewControl(tables, schema.ControlTable),
+		Receipts: routingdb.NewReceipts(tables, receiptsTable), Control: routingdb.NewControl(tables, controlTable),
 	}
-	for _, table := range []*dynamodb.CreateTableInput{routingdb.ReceiptsTable(schema.ReceiptsTable), routingdb.ControlTable(schema.ControlTable)} {
+	for _, table := range []*dynamodb.CreateTableInput{routingdb.ReceiptsTable(receiptsTable), routingdb.ControlTable(controlTable)} {
 		if _, err := tables.CreateTable(t.Context(), table); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, group := range cfg.GroupNames() {
-		queues = append(queues, schema.IngressQueue(schema.QueuePrefix, group), schema.DeadLetterQueue(schema.QueuePrefix, group))
+		queues = append(queues, schema.IngressQueue(prefix, group), schema.DeadLetterQueue(prefix, group))
 	}
 	for _, name := range queues {
 		if _, err := r.SQS.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: &name}); err != nil {
@@ -89,7 +93,10 @@ func NewRouter(t *testing.T, yaml string, queues ...string) *Router {
 	}
 	r.Stack, err = devstack.Start(devstack.Config{Output: r.Output, Functions: []devstack.Function{{
 		Name: RouteFunction, Path: binary, Timeout: time.Minute,
-		Env: map[string]string{schema.ConfigEnv: file, "AWS_ENDPOINT_URL": server.URL, "AWS_SDK_UA_APP_ID": "landfall-route"},
+		Env: map[string]string{
+			schema.ConfigEnv: file, schema.QueuePrefixEnv: prefix, schema.ReceiptsTableEnv: receiptsTable, schema.ControlTableEnv: controlTable,
+			"AWS_ENDPOINT_URL": server.URL, "AWS_SDK_UA_APP_ID": "landfall-route",
+		},
 	}}})
 	if err != nil {
 		t.Fatal(err)
@@ -105,11 +112,11 @@ func (r *Router) Stop() {
 	r.Stack.Stop(ctx)
 }
 
-// Map maps the group's ingress queue to the function until ctx ends.
-func (r *Router) Map(ctx context.Context, group string) {
+// Map maps an ingress queue to the function until ctx ends.
+func (r *Router) Map(ctx context.Context, queue string) {
 	r.Helper()
 	err := r.Stack.MapQueue(ctx, devstack.QueueMapping{
-		Function: RouteFunction, Client: r.SQS, Queue: r.URL(schema.IngressQueue(schema.QueuePrefix, group)), ReportBatchItemFailures: true,
+		Function: RouteFunction, Client: r.SQS, Queue: r.URL(queue), ReportBatchItemFailures: true,
 	})
 	if err != nil {
 		r.Fatal(err)

@@ -3,7 +3,6 @@ package setup
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -108,7 +107,7 @@ func (r *Routing) Group(queue string) string {
 // groups are the groups of the configuration as the domain sees them.
 func groups(cfg *config.Config, functions *routefn.Functions) (map[string]routingdb.Spec, error) {
 	if len(cfg.Groups) == 0 {
-		return nil, errors.New("the configuration has no groups: there is nothing to route")
+		return nil, fmt.Errorf("%s has no groups: there is nothing to route", configPath())
 	}
 	specs := map[string]routingdb.Spec{}
 	for _, name := range cfg.GroupNames() {
