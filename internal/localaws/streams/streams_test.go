@@ -153,10 +153,9 @@ func TestShardIsNotOpenForEver(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, b bundle) {
 		b.put(1)
 		old := b.shard()
-		i := b.iterator(old.ShardId, "TRIM_HORIZON")
 		time.Sleep(4*time.Hour - time.Second) // virtual
 		b.put(2)
-		i = b.iterator(old.ShardId, "TRIM_HORIZON")
+		i := b.iterator(old.ShardId, "TRIM_HORIZON")
 		time.Sleep(time.Second) // virtual
 		b.put(3)
 		out, err := b.get(i)
