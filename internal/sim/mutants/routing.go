@@ -178,6 +178,11 @@ func (m Move) sameAttempt`},
 		from: `	f.handled.Err, f.done = err, true
 `, to: `	f.handled.Err, f.done, f.handled.Kept = err, true, f.err == nil
 `},
+	{name: "routing: a refused write's consumer counts as busy", file: routeBatchGo,
+		from: `		f.given[f.event.Consumer]--
+`, to: ``},
+	{name: "routing: errors show tokens", file: routeMoveGo,
+		from: `e.Receipt.Attempt, e.Receipt.State)`, to: `e.Receipt.Attempt, e.Receipt.State+State(e.Receipt.Token))`},
 	{name: "routing: errors show what the function named", file: routeFunctionGo,
 		from: `	sum := sha256.Sum256([]byte(e.ID))
 `, to: `	if e.ID != "" {

@@ -146,6 +146,8 @@ func (l *law) killing(p *process, m routing.Move, others []string, must func(boo
 		}
 	}
 	unknown := from.OnDelivery && from.State == routing.Pending
+	const soon = 20 * time.Minute // for whoever is there to be tried, and accepts
+	must(l.calmSince.IsZero() || time.Since(l.calmSince) < soon || len(others) == 0 || oversize || unknown, "liveness", fmt.Sprintf("%v would have accepted", others))
 	switch m.Reason {
 	case routing.ReasonMaxWait:
 		must(waited && !unknown, "effort", "it may still wait")

@@ -23,6 +23,7 @@ type world struct {
 	law       law
 	born      int // instances so far
 	over      bool
+	calmSince time.Time
 }
 
 // Play plays the world of a seed to its end. It must be called in a synctest bubble of its own.
@@ -109,6 +110,7 @@ func (w *world) upheavals() (all []happening) {
 func (w *world) calmDown() {
 	w.Mu.Lock()
 	w.Calm.Store(true)
+	w.calmSince = time.Now()
 	w.Note(0, "from now on nothing goes wrong")
 	bound := time.Hour // for what is under way
 	for _, g := range w.groups {
