@@ -40,7 +40,8 @@ func (l *law) granted(p *process, d *delivered) {
 	r.owned(d.consumer.id)
 	l.one(r)
 	a := r.find(d.Token)
-	l.Must(a == r.current() && r.state == routing.Accepted, "I9", "%s may work on %s, which is %s under attempt %d", d.consumer.id, d.ID, r.state, len(r.attempts))
+	l.Must(a == r.current() && r.state == routing.Accepted, "I9", "%s may work on %s, which is %s under attempt %d",
+		d.consumer.id, d.ID, r.state, len(r.attempts))
 }
 
 // refused is a consumer hearing that its acceptance is refused.
@@ -63,7 +64,8 @@ func (l *law) deleted(id routing.ID) {
 func (l *law) buried(_ *process, d routing.DeadLetter) {
 	r := l.record(routing.ID{Group: d.Group, Message: d.Message.ID})
 	l.Must(r.state == routing.Dead, "I11", "%s is dead-lettered, and is %s", r.id, r.state)
-	l.Must(d.Receipt.Reason != "" && d.Receipt.Reason == r.reason, "I11", "%s is dead-lettered for %q, want %q", r.id, d.Receipt.Reason, r.reason)
+	l.Must(d.Receipt.Reason != "" && d.Receipt.Reason == r.reason, "I11", "%s is dead-lettered for %q, want %q", r.id,
+		d.Receipt.Reason, r.reason)
 	l.Must(l.whole(d.Incoming), "I11", "%s is not dead-lettered as it came", r.id)
 	if r.letters++; r.letters > 1 {
 		l.Happened["dead-lettered again"]++
@@ -104,10 +106,12 @@ func (l *law) end() {
 		case routing.Accepted:
 			l.Must(r.letters == 0, "I11", "%s is accepted and dead-lettered", r.id)
 			owner := r.current().consumer // unless it threw its copy away, or died before it heard
-			l.Must(len(r.owners) == 0 || slices.Equal(r.owners, []string{owner}), "I9", "%s is accepted by %s, and owned by %v", r.id, owner, r.owners)
+			l.Must(len(r.owners) == 0 || slices.Equal(r.owners, []string{owner}), "I9",
+				"%s is accepted by %s, and owned by %v", r.id, owner, r.owners)
 		case routing.Dead:
 			l.Must(r.letters > 0, "I11", "%s is dead, and not in the dead-letter queue", r.id)
-			l.Must(len(r.owners) == 0 || r.reason == routing.ReasonDeliveryUnknown, "I11", "%s is dead (%s), and owned by %v", r.id, r.reason, r.owners)
+			l.Must(len(r.owners) == 0 || r.reason == routing.ReasonDeliveryUnknown, "I11",
+				"%s is dead (%s), and owned by %v", r.id, r.reason, r.owners)
 		default:
 			l.Violated("I11", "%s has come to no end: %q", r.id, r.state)
 		}

@@ -1,0 +1,90 @@
+package routingsim
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/landfall-dev/landfall/internal/routing"
+)
+
+// moving holds a write to what must be so when it is asked for.
+func (l *law) moving(i *instance, m routing.Move) {
+	l.Events++
+	p := i.process
+	s, from := p.told.snapshots[m.Group], m.From
+	now := i.clock()
+	must := func(ok bool, invariant, why string) {
+		l.Must(ok, invariant, "process %d: %s of %s, attempt %d: %s", p.Number, m.Kind, m.ID, from.Attempt, why)
+	}
+	others := slices.DeleteFunc(live(s, m.At), func(id string) bool { return id == from.Consumer || slices.Contains(from.Tried(), id) })
+	must(!m.At.After(now) && !m.At.Before(p.Began.Add(i.skew).Truncate(time.Millisecond)), "schedule",
+		"its time is not now")
+	if m.Kind == routing.Assign || m.Kind == routing.Reassign {
+		l.choosing(p, m, must)
+	}
+	switch m.Kind {
+	case routing.Reassign:
+		must(from.State == routing.Pending || from.State == routing.Declined, "I9", "it is "+string(from.State))
+		switch m.End {
+		case routing.EndLapsed:
+			must(!m.Seen.Before(from.Deadline) && from.State == routing.Pending, "schedule", "its deadline has not come")
+			must(!from.OnDelivery, "I9", "it may have been delivered")
+			later(i.lapses, lapse{m.Group, from.Consumer}, from.Deadline)
+		case routing.EndDeclined:
+			must(from.State == routing.Declined, "I9", "nobody declined")
+		case routing.EndRefused, routing.EndErrored:
+			kind := map[routing.End]routing.AnswerKind{routing.EndRefused: routing.NotTaken, routing.EndErrored: routing.Failed}[m.End]
+			answers := p.told.answers[from.Token]
+			must(len(answers) > 0 && slices.Contains(answers, kind), "I9", "no forward was answered so")
+			must(m.End == routing.EndRefused || !from.OnDelivery, "I9", "a function that fails may have done it")
+			must(!from.OnDelivery || p.told.wrote[from.Token], "I9", "another invocation may have delivered it")
+		default:
+			must(false, "I9", "it says not why")
+		}
+	case routing.Extend:
+		must(!m.At.Before(from.Deadline), "schedule", "its deadline has not come")
+		must(len(others) == 0, "effort", fmt.Sprintf("%v are there", others))
+		must(slices.Contains(live(s, m.At), from.Consumer), "effort", from.Consumer+" is no live member")
+		must(m.Deadline.Equal(m.At.Add(s.Policy.AcceptTimeout)), "schedule", "the deadline is another")
+		later(i.lapses, lapse{m.Group, from.Consumer}, from.Deadline)
+	case routing.Accept:
+		must(from.OnDelivery && slices.Contains(p.told.answers[from.Token], routing.Taken), "I9", "nobody took it")
+	case routing.Kill:
+		l.killing(p, m, others, must)
+	}
+}
+
+// killing is the giving up of a message.
+func (l *law) killing(p *process, m routing.Move, others []string, must func(bool, string, string)) {
+	s, from := p.told.snapshots[m.Group], m.From
+	waited, received, oversize := false, false, false
+	for _, in := range p.told.batch {
+		if in.ID == m.ID.Message {
+			waited = waited || m.At.Sub(in.SentAt) >= s.Policy.MaxWait
+			received = received || in.Receives >= backstop(s.Policy.MaxReceives)
+			oversize = oversize || in.AttributeCount > routing.MaxIncomingAttributes
+		}
+	}
+	unknown := from.OnDelivery && from.State == routing.Pending
+	const soon = 20 * time.Minute // for whoever is there to be tried, and accepts
+	must(l.calmSince.IsZero() || time.Since(l.calmSince) < soon || len(others) == 0 || oversize || unknown,
+		"liveness", fmt.Sprintf("%v would have accepted", others))
+	switch m.Reason {
+	case routing.ReasonMaxWait:
+		must(waited && !unknown, "effort", "it may still wait")
+	case routing.ReasonReceiveCount:
+		must(received && !unknown, "effort", "its queue does not give it up yet")
+	case routing.ReasonDeliveryUnknown:
+		must(unknown && (waited || received), "effort", "its delivery is not unknown, or it may still wait")
+	case routing.ReasonOversize:
+		must(oversize && from.State == "", "effort", "there is room")
+	case routing.ReasonNobodyLeft:
+		member, there := s.Consumer(from.Consumer)
+		gone := !there || !member.LeaseUntil.IsZero() && !m.At.Before(member.LeaseUntil)
+		must(len(others) == 0 && from.State != "" && (from.State == routing.Declined || gone), "effort",
+			fmt.Sprintf("somebody is left: %v", others))
+	default:
+		must(false, "I11", "it says not why")
+	}
+}
