@@ -46,7 +46,7 @@ func newTold() told {
 		asking: map[routing.ID]*asking{}, snapshots: map[string]routing.Snapshot{}, receipts: map[routing.ID]routing.Receipt{},
 		tokens: map[string]bool{}, wrote: map[string]bool{}, candidates: map[string][]string{}, picks: map[string][]string{},
 		answers: map[string][]routing.AnswerKind{},
-		held: map[string]time.Duration{}, forwards: map[string]int{},
+		held:    map[string]time.Duration{}, forwards: map[string]int{},
 		buried: map[string]bool{}, deleted: map[string]bool{}, given: map[lapse]int64{}, reroutes: map[routing.ID]int{},
 	}
 }
