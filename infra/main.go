@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
@@ -41,8 +42,10 @@ func addStack(app awscdk.App) error {
 	stage := landfallcdk.Stage(c.text("stage", string(landfallcdk.Prod)))
 	props := landfallcdk.Props{
 		ConfigFile:       c.text("config", "landfall.yaml"),
+		ConsumerTargets:  c.list("consumer_targets"),
 		Dist:             c.text("dist", landfallcdk.DefaultDist),
 		MemoryMiB:        c.number("memory"),
+		OwnedQueues:      c.choice("owned_queues"),
 		ShareConcurrency: c.choice("share_concurrency"),
 		Stage:            stage,
 	}
@@ -89,6 +92,15 @@ func (s *settings) text(key, otherwise string) string {
 		s.fail("-c %s: want a text, got %T", key, v)
 		return otherwise
 	}
+}
+
+// list is a text with commas in it.
+func (s *settings) list(key string) []string {
+	text := s.text(key, "")
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, ",")
 }
 
 func (s *settings) number(key string) int {

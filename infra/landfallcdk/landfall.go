@@ -1,6 +1,6 @@
-// Package landfallcdk is Landfall as a construct of the AWS CDK: the outbox table, the functions with their
-// schedules and roles, a policy for those who write rows, alarms and a dashboard. The app beside it deploys
-// exactly this; another app may embed it (docs/deploy.md).
+// Package landfallcdk is Landfall as a construct of the AWS CDK: the tables, the queues of groups, the functions
+// with what starts them and their roles, policies for those who write rows and for consumers, alarms and a dashboard.
+// The app beside it deploys exactly this; another app may embed it (docs/deploy.md).
 //
 // What is deployed follows from landfall.yaml: timeouts, permissions, alarms and schedules are computed, not
 // configured again. The package compiles nothing: it takes the functions as `make build` left them.
@@ -18,6 +18,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 
@@ -45,20 +46,33 @@ type Props struct {
 	Architecture awslambda.Architecture
 	// ConfigFile is a landfall.yaml, or a resolved landfall.json. Required.
 	ConfigFile string
+	// ConsumerTargets are where consumers that join a group at run time, and routing functions that are set then, may
+	// be: "sqs:" or "lambda:" and a name or an ARN, in whose name * stands for anything, such as "sqs:courier-*".
+	// Those of the configuration need not be named. Defaults to none.
+	ConsumerTargets []string
+	// ControlTable and ReceiptsTable that exist already, with the keys and TTL that docs/deploy.md describes. Their
+	// own key, if they have one, must be EncryptionKey. Default to new tables.
+	ControlTable, ReceiptsTable awsdynamodb.ITable
 	// Dist is the folder with a folder per function, as `make build` makes it. Defaults to "dist".
 	Dist string
-	// EncryptionKey encrypts the table. Its key policy must let this account's IAM policies decide, as
-	// policies of keys made by the CDK do. Defaults to the key that DynamoDB owns.
+	// EncryptionKey encrypts tables and queues. Its key policy must let this account's IAM policies decide, as
+	// policies of keys made by the CDK do. Defaults to the keys that DynamoDB and SQS own.
 	EncryptionKey awskms.IKey
 	// LogRetention defaults to three months for Prod, a week for Dev.
 	LogRetention awslogs.RetentionDays
 	// MemoryMiB of each function, 128 to 10240. A function's share of CPU grows with it. Defaults to 512.
 	MemoryMiB int
 	// OutboxTable that exists already, with the key, index and TTL that docs/row-format.md describes. Its own
-	// encryption key, if it has one, goes into EncryptionKey. Defaults to a new table.
+	// encryption key, if it has one, goes into EncryptionKey. Without the ARN of its stream, of new images, there is no
+	// fast path: rows wait for the sweep. Defaults to a new table.
 	OutboxTable awsdynamodb.ITable
+	// OwnedQueues makes the queues that the configuration gives consumers by name; those given by ARN are never made.
+	// Defaults to false: all of them are there already.
+	OwnedQueues bool
 	// PermissionsBoundary of every role. Optional.
 	PermissionsBoundary awsiam.IManagedPolicy
+	// RouteConcurrency is how many batches of each group are routed at once, 2 to 1000. Defaults to 10.
+	RouteConcurrency int
 	// Runbooks is the page that the alarms point to. Defaults to docs/operations.md of the project.
 	Runbooks string
 	// SecurityGroups of the functions in Vpc. Defaults to one per function that lets everything out.
@@ -80,24 +94,21 @@ type Props struct {
 type Landfall struct {
 	// Alarms in the order in which docs/operations.md has them; none in Dev.
 	Alarms []awscloudwatch.Alarm
-	// Dashboard shows all destinations.
+	// ConsumerPolicies by group let their holder accept and decline its messages and, if OwnedQueues, receive from its
+	// consumers' queues.
+	ConsumerPolicies map[string]awsiam.ManagedPolicy
+	// ConsumerQueues by name are those that were made.
+	ConsumerQueues map[string]awssqs.Queue
+	// Dashboard shows all destinations and groups.
 	Dashboard awscloudwatch.Dashboard
 	// Functions by name.
 	Functions map[string]awslambda.Function
-	// OutboxTable is the new table, or the one that was given.
-	OutboxTable awsdynamodb.ITable
+	// The tables are the new ones, or those that were given.
+	ControlTable, OutboxTable, ReceiptsTable awsdynamodb.ITable
 	// WriterPolicies let their holder put rows for the destinations of the configuration, and nothing else.
 	// They are more than one only where one would be longer than IAM allows.
 	WriterPolicies []awsiam.ManagedPolicy
 }
-
-const (
-	// MaxDestinations of a Landfall with alarms.
-	MaxDestinations = (maxResources - 100) / alarmsPerDestination // a hundred for all the rest at its most
-	// maxResources is CloudFormation's quota per stack
-	// (https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html).
-	maxResources = 500
-)
 
 // builder carries what the parts need of each other.
 type builder struct {
@@ -107,6 +118,14 @@ type builder struct {
 	scope  constructs.Construct // everything is made in here
 	stack  awscdk.Stack
 	config *config.Config
+	// resolved is the configuration as the functions read it, hash its SHA-256 in hex.
+	resolved []byte
+	hash     string
+
+	joins     []join
+	failures  awssqs.Queue // nil without a stream
+	queues    map[string]groupQueues
+	functions []function
 }
 
 // namespace is that of the metrics: the stack's own.
@@ -122,31 +141,44 @@ func NewLandfall(scope constructs.Construct, id string, props Props) (*Landfall,
 	if err := props.fill(); err != nil {
 		return nil, err
 	}
-	cfg, err := load(props.ConfigFile)
-	if err != nil {
+	b := &builder{
+		Landfall: &Landfall{
+			ConsumerPolicies: map[string]awsiam.ManagedPolicy{}, ConsumerQueues: map[string]awssqs.Queue{},
+			Functions: map[string]awslambda.Function{},
+		},
+		Props: props, stack: stack, queues: map[string]groupQueues{},
+	}
+	if err := b.load(); err != nil {
 		return nil, err
 	}
-	if n := len(cfg.Destinations); props.Stage == Prod && n > MaxDestinations {
-		return nil, fmt.Errorf("%d destinations, a stack with alarms can have %d, because CloudFormation allows it %d resources: "+
-			"spread them over several stacks", n, MaxDestinations, maxResources)
+	b.scope = constructs.NewConstruct(scope, jsii.String(id))
+	if err := b.build(); err != nil {
+		return nil, err
 	}
-	b := &builder{
-		Landfall: &Landfall{Functions: map[string]awslambda.Function{}}, Props: props,
-		scope: constructs.NewConstruct(scope, jsii.String(id)), stack: stack, config: cfg,
-	}
-	b.outbox()
-	for _, f := range functions(cfg) {
+	return b.Landfall, nil
+}
+
+// build makes everything, what others refer to first.
+func (b *builder) build() error {
+	b.tables()
+	b.makeQueues()
+	b.functions = b.plan()
+	for _, f := range b.functions {
 		if err := b.function(f); err != nil {
-			return nil, err
+			return err
 		}
 	}
+	b.mappings()
 	if err := b.writers(); err != nil {
-		return nil, err
+		return err
 	}
-	if props.Stage == Prod {
+	if err := b.consumers(); err != nil {
+		return err
+	}
+	if b.Stage == Prod {
 		b.alarms()
 	}
 	b.dashboard()
 	b.output()
-	return b.Landfall, nil
+	return nil
 }

@@ -10,10 +10,14 @@ import (
 type finding struct{ rule, appliesTo, reason string }
 
 // accept says so on the resource itself, for everyone who checks an app in which this construct stands.
-func accept(resource constructs.IConstruct, f finding) {
-	suppression := map[string]any{"id": f.rule, "reason": f.reason}
-	if f.appliesTo != "" {
-		suppression["appliesTo"] = []any{f.appliesTo}
+func accept(resource constructs.IConstruct, findings ...finding) {
+	var suppressions []any
+	for _, f := range findings {
+		suppression := map[string]any{"id": f.rule, "reason": f.reason}
+		if f.appliesTo != "" {
+			suppression["appliesTo"] = []any{f.appliesTo}
+		}
+		suppressions = append(suppressions, suppression)
 	}
-	resource.(awscdk.CfnResource).AddMetadata(jsii.String("cdk_nag"), map[string]any{"rules_to_suppress": []any{suppression}})
+	resource.(awscdk.CfnResource).AddMetadata(jsii.String("cdk_nag"), map[string]any{"rules_to_suppress": suppressions})
 }

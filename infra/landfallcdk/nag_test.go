@@ -20,8 +20,8 @@ func TestNoRuleOfAwsSolutionsIsBrokenWithoutAReason(t *testing.T) {
 				}
 			}()
 			stack := newStack(t)
-			p := props(t, twoDestinations+`  partner: {http: "https://p.example.com/", deduplicates: never, secret: partner, lookup: {lambda: ask}}`)
-			p.Stage = stage
+			p := props(t, everything)
+			p.Stage, p.OwnedQueues, p.ConsumerTargets = stage, true, []string{"sqs:courier-*", "lambda:courier-*"}
 			landfall(t, stack, p)
 			awscdk.Aspects_Of(stack).Add(cdknag.NewAwsSolutionsChecks(nil), nil)
 			found := assertions.Annotations_FromStack(stack)

@@ -11,8 +11,12 @@ import (
 // their names are the same wherever the construct stands.
 func (b *builder) output() {
 	b.tell(schema.OutboxTableOutput, "The outbox table", b.Landfall.OutboxTable.TableName())
+	b.tell(schema.ReceiptsTableOutput, "The table of receipts", b.Landfall.ReceiptsTable.TableName())
+	b.tell(schema.ControlTableOutput, "The table that controls groups and destinations", b.Landfall.ControlTable.TableName())
+	b.tell(schema.QueuePrefixOutput, "What the names of the queues begin with", jsii.String(b.prefix()))
+	b.tell(schema.ConfigOutput, "SHA-256 of the resolved configuration", jsii.String(b.hash))
 	b.tell(schema.DashboardOutput, "The CloudWatch dashboard", b.Dashboard.DashboardName())
-	for _, f := range functions(b.config) {
+	for _, f := range b.functions {
 		b.tell(schema.FunctionOutput+f.id, "The "+f.name+" function", b.Functions[f.name].FunctionName())
 	}
 	var arns []*string
@@ -21,6 +25,13 @@ func (b *builder) output() {
 	}
 	if len(arns) > 0 {
 		b.tell(schema.WriterPoliciesOutput, "Policies for those who put rows", awscdk.Fn_Join(jsii.String(","), &arns))
+	}
+	var groups []*string
+	for _, name := range b.config.GroupNames() {
+		groups = append(groups, jsii.String(name+"="+*b.ConsumerPolicies[name].ManagedPolicyArn()))
+	}
+	if len(groups) > 0 {
+		b.tell(schema.ConsumerPoliciesOutput, "Policies for consumers, by group", awscdk.Fn_Join(jsii.String(","), &groups))
 	}
 }
 

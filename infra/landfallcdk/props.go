@@ -3,20 +3,19 @@ package landfallcdk
 import (
 	"cmp"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
-
-	"github.com/landfall-dev/landfall/internal/config"
 )
 
 // Defaults of [Props].
 const (
 	DefaultDist      = "dist"
 	DefaultMemoryMiB = 512
-	DefaultRunbooks  = "https://github.com/landfall-dev/landfall/blob/main/docs/operations.md"
+	// DefaultRouteConcurrency is enough for some hundred messages a second in each group.
+	DefaultRouteConcurrency = 10
+	DefaultRunbooks         = "https://github.com/landfall-dev/landfall/blob/main/docs/operations.md"
 )
 
 // Memory that Lambda offers (https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html).
@@ -28,6 +27,11 @@ type Thresholds struct {
 	DueAge time.Duration
 	// Errors is how many invocations of one function may fail in five minutes. Defaults to 2.
 	Errors int
+	// IteratorAge is for how long a row that was just put may wait for the fast path. Defaults to a minute.
+	IteratorAge time.Duration
+	// InFlight is how many messages of a group may be between received and deleted; at 120,000 SQS hands out no more.
+	// Defaults to 100,000.
+	InFlight int
 	// Failed is how many rows of one destination may fail in five minutes. 0 is the default: each is worth a look.
 	Failed int
 	// UnknownAge is for how long a row's outcome may stay unknown after the remote could first be asked.
@@ -37,9 +41,11 @@ type Thresholds struct {
 
 // Defaults of [Thresholds].
 const (
-	DefaultDueAge     = 5 * time.Minute
-	DefaultErrors     = 2
-	DefaultUnknownAge = time.Hour
+	DefaultDueAge      = 5 * time.Minute
+	DefaultErrors      = 2
+	DefaultInFlight    = 100_000
+	DefaultIteratorAge = time.Minute
+	DefaultUnknownAge  = time.Hour
 )
 
 // fill puts the defaults in and refuses what cannot be.
@@ -55,6 +61,10 @@ func (p *Props) fill() error {
 	p.MemoryMiB = cmp.Or(p.MemoryMiB, DefaultMemoryMiB)
 	if p.MemoryMiB < minMemoryMiB || p.MemoryMiB > maxMemoryMiB {
 		return fmt.Errorf("memory of %d MiB: Lambda offers %d to %d", p.MemoryMiB, minMemoryMiB, maxMemoryMiB)
+	}
+	p.RouteConcurrency = cmp.Or(p.RouteConcurrency, DefaultRouteConcurrency)
+	if p.RouteConcurrency < minRouteConcurrency || p.RouteConcurrency > maxRouteConcurrency {
+		return fmt.Errorf("route concurrency of %d: Lambda offers %d to %d per queue", p.RouteConcurrency, minRouteConcurrency, maxRouteConcurrency)
 	}
 	p.Runbooks = cmp.Or(p.Runbooks, DefaultRunbooks)
 	if p.LogRetention == "" {
@@ -72,21 +82,11 @@ func (p *Props) fill() error {
 func (t *Thresholds) fill() error {
 	t.DueAge = cmp.Or(t.DueAge, DefaultDueAge)
 	t.Errors = cmp.Or(t.Errors, DefaultErrors)
+	t.InFlight = cmp.Or(t.InFlight, DefaultInFlight)
+	t.IteratorAge = cmp.Or(t.IteratorAge, DefaultIteratorAge)
 	t.UnknownAge = cmp.Or(t.UnknownAge, DefaultUnknownAge)
-	if t.DueAge < 0 || t.Errors < 0 || t.Failed < 0 || t.UnknownAge < 0 {
+	if t.DueAge < 0 || t.Errors < 0 || t.Failed < 0 || t.InFlight < 0 || t.IteratorAge < 0 || t.UnknownAge < 0 {
 		return fmt.Errorf("a threshold is negative: %+v", *t)
 	}
 	return nil
-}
-
-// load reads a configuration of either kind.
-func load(file string) (*config.Config, error) {
-	switch {
-	case file == "":
-		return nil, fmt.Errorf("no configuration: name a landfall.yaml")
-	case filepath.Ext(file) == ".json":
-		return config.Load(file)
-	default:
-		return config.LoadYAML(file)
-	}
 }

@@ -19,9 +19,13 @@ import (
 func TestWhatTheEmbedderOwnsIsNotMadeAnew(t *testing.T) {
 	stack := newStack(t)
 	p := props(t, twoDestinations)
-	const table = "arn:aws:dynamodb:eu-central-1:123456789012:table/mine"
-	p.OutboxTable = awsdynamodb.Table_FromTableArn(stack, jsii.String("Mine"), jsii.String(table))
-	p.EncryptionKey = awskms.Key_FromKeyArn(stack, jsii.String("Key"), jsii.String("arn:aws:kms:eu-central-1:123456789012:key/k"))
+	const table = "arn:aws:dynamodb:eu-central-1:123456789012:table/"
+	p.OutboxTable = awsdynamodb.Table_FromTableAttributes(stack, jsii.String("Mine"), &awsdynamodb.TableAttributes{
+		TableArn: jsii.String(table + "mine"), TableStreamArn: jsii.String(table + "mine/stream/2026-11-30T00:00:00.000"),
+	})
+	p.ReceiptsTable = awsdynamodb.Table_FromTableArn(stack, jsii.String("MyReceipts"), jsii.String(table+"receipts"))
+	p.ControlTable = awsdynamodb.Table_FromTableArn(stack, jsii.String("MyControl"), jsii.String(table+"control"))
+	p.EncryptionKey = awskms.Key_FromKeyArn(stack, jsii.String("Key"), jsii.String("arn:aws:kms:eu-central-1:123456789012:key/0a1b2c3d-0000-4000-8000-000000000000"))
 	p.AlarmTopic = awssns.Topic_FromTopicArn(stack, jsii.String("Topic"), jsii.String("arn:aws:sns:eu-central-1:123456789012:t"))
 	p.PermissionsBoundary = awsiam.ManagedPolicy_FromManagedPolicyArn(stack, jsii.String("Boundary"), jsii.String("arn:aws:iam::123456789012:policy/b"))
 	p.Vpc = awsec2.Vpc_FromVpcAttributes(stack, jsii.String("Vpc"), &awsec2.VpcAttributes{
@@ -37,28 +41,41 @@ func TestWhatTheEmbedderOwnsIsNotMadeAnew(t *testing.T) {
 			t.Errorf("made %v", made)
 		}
 	}
+	keys := 0
 	for _, name := range names {
 		_, function := got.one("Lambda::Function", "Landfall"+name)
 		got.want(function, map[string]string{
-			"Environment.Variables.LANDFALL_OUTBOX_TABLE": `"mine"`,
+			"Environment.Variables.LANDFALL_OUTBOX_TABLE":   `"mine"`,
+			"Environment.Variables.LANDFALL_RECEIPTS_TABLE": `"receipts"`,
+			"Environment.Variables.LANDFALL_CONTROL_TABLE":  `"control"`,
 			"VpcConfig": `{"SecurityGroupIds":["sg-0123456789abcdef0"],"SubnetIds":["subnet-0123456789abcdef0"]}`,
 		})
 		_, role := got.one("IAM::Role", "Landfall"+name+"Role")
 		got.want(role, map[string]string{"PermissionsBoundary": `"arn:aws:iam::123456789012:policy/b"`, "ManagedPolicyArns": "null"})
 		_, policy := got.one("IAM::Policy", "Landfall"+name+"RoleDefaultPolicy")
-		got.want(policy, map[string]string{
-			"PolicyDocument.Statement.0.Resource": `"` + table + `"`,
-			"PolicyDocument.Statement.1.Resource": `"` + table + `/index/lane-index"`,
-			"PolicyDocument.Statement.3.Resource": `"arn:aws:kms:eu-central-1:123456789012:key/k"`,
-			"PolicyDocument.Statement.3.Condition": `{"StringEquals":{"kms:ViaService":{"Fn::Join":["",["dynamodb.",` +
-				`{"Ref":"AWS::Region"},".",{"Ref":"AWS::URLSuffix"}]]}}}`,
-		})
+		may := allowed(got, policy)
+		if may[`"`+table+`mine"`] == "" || name != "Stream" && may[`"`+table+`mine/index/lane-index"`] == "" {
+			t.Errorf("%s: %v", name, may)
+		}
 		for _, s := range policy.Properties.at("PolicyDocument.Statement").([]any) {
 			s := properties(s.(map[string]any))
+			if s["Sid"] == "Key" {
+				through := func(service string) string {
+					return `{"Fn::Join":["",["` + service + `.",{"Ref":"AWS::Region"},".",{"Ref":"AWS::URLSuffix"}]]}`
+				}
+				if got := text(t, s["Condition"]); s["Resource"] != "arn:aws:kms:eu-central-1:123456789012:key/0a1b2c3d-0000-4000-8000-000000000000" ||
+					got != `{"StringEquals":{"kms:ViaService":[`+through("dynamodb")+","+through("sqs")+`]}}` {
+					t.Errorf("%s may use the key otherwise than through tables and queues: %v", name, s)
+				}
+				keys++
+			}
 			if s["Sid"] == "NetworkInterfaces" && slices.ContainsFunc(list(s["Action"]), func(a string) bool { return a[:4] != "ec2:" }) {
 				t.Errorf("%s may do more with the network than Lambda needs: %v", name, s)
 			}
 		}
+	}
+	if keys != len(names) {
+		t.Errorf("%d of %d functions may use the key", keys, len(names))
 	}
 	for id, alarm := range got.all("CloudWatch::Alarm") {
 		const topic = `["arn:aws:sns:eu-central-1:123456789012:t"]`
@@ -72,16 +89,36 @@ func TestWhatTheEmbedderOwnsIsNotMadeAnew(t *testing.T) {
 	}
 }
 
-func TestANewTableIsNotEncryptedWithAnotherKeyThanTheGivenOne(t *testing.T) {
+func TestNothingIsEncryptedWithAnotherKeyThanTheGivenOne(t *testing.T) {
+	const key = "arn:aws:kms:eu-central-1:123456789012:key/0a1b2c3d-0000-4000-8000-000000000000"
 	stack := newStack(t)
-	p := props(t, twoDestinations)
-	p.EncryptionKey = awskms.Key_FromKeyArn(stack, jsii.String("Key"), jsii.String("arn:aws:kms:eu-central-1:123456789012:key/k"))
+	p := props(t, everything)
+	p.EncryptionKey = awskms.Key_FromKeyArn(stack, jsii.String("Key"), jsii.String(key))
+	p.OwnedQueues = true
 	landfall(t, stack, p)
 	got := read(t, stack)
-	_, table := got.one("DynamoDB::Table", "LandfallOutbox")
-	got.want(table, map[string]string{
-		"SSESpecification": `{"KMSMasterKeyId":"arn:aws:kms:eu-central-1:123456789012:key/k","SSEEnabled":true,"SSEType":"KMS"}`,
-	})
+	for _, table := range got.all("DynamoDB::Table") {
+		got.want(table, map[string]string{"SSESpecification": `{"KMSMasterKeyId":"` + key + `","SSEEnabled":true,"SSEType":"KMS"}`})
+	}
+	for _, queue := range got.all("SQS::Queue") {
+		got.want(queue, map[string]string{"KmsMasterKeyId": `"` + key + `"`})
+	}
+	for id, policy := range got.all("IAM::ManagedPolicy") {
+		if document := text(t, policy.Properties["PolicyDocument"]); !strings.Contains(document, key) {
+			t.Errorf("%s: its holder cannot use the key: %s", id, document)
+		}
+	}
+}
+
+func TestATableWithoutAKnownStreamHasNoFastPath(t *testing.T) {
+	stack := newStack(t)
+	p := props(t, twoDestinations)
+	p.OutboxTable = awsdynamodb.Table_FromTableName(stack, jsii.String("Mine"), jsii.String("mine"))
+	landfall(t, stack, p)
+	got := read(t, stack)
+	if functions, mappings := len(got.all("Lambda::Function")), len(got.all("Lambda::EventSourceMapping")); functions != 2 || mappings != 0 {
+		t.Errorf("%d functions, %d mappings", functions, mappings)
+	}
 }
 
 func TestSubnetsWithoutAVPCAreNotIgnored(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 const targetsPerRule = 5
 
 // schedule starts a function every minute, once per part. One part gets EventBridge's own event; several get
-// their number each.
+// their number each, none nothing.
 func (b *builder) schedule(f function, made awslambda.Function) {
 	for first := 0; first < f.parts; first += targetsPerRule {
 		var targets []*awsevents.CfnRule_TargetProperty

@@ -23,8 +23,8 @@ var update = flag.Bool("update", false, "write the golden templates anew")
 func TestNoTemplateChangesUnnoticed(t *testing.T) {
 	for _, stage := range []landfallcdk.Stage{landfallcdk.Dev, landfallcdk.Prod} {
 		t.Run(string(stage), func(t *testing.T) {
-			p := props(t, twoDestinations)
-			p.Stage = stage
+			p := props(t, everything)
+			p.Stage, p.OwnedQueues, p.ConsumerTargets = stage, true, []string{"sqs:courier-*"}
 			got := golden(t, synth(t, p))
 			file := filepath.Join("testdata", string(stage)+".golden.json")
 			if *update {
@@ -43,8 +43,8 @@ func TestNoTemplateChangesUnnoticed(t *testing.T) {
 	}
 }
 
-// golden leaves out the hashes of the functions' code, which follow from every change of the configuration's
-// format, and the dashboard's text, which says nothing that graphs on a screen do not say better.
+// golden leaves out the hashes of the functions' code and of the configuration, which follow from every change of the
+// configuration's format, and the dashboard's text, which says nothing that graphs on a screen do not say better.
 func golden(t *testing.T, got *template) []byte {
 	t.Helper()
 	for _, r := range got.all("Lambda::Function") {
@@ -53,6 +53,7 @@ func golden(t *testing.T, got *template) []byte {
 	for _, r := range got.all("CloudWatch::Dashboard") {
 		r.Properties["DashboardBody"] = "the graphs"
 	}
+	got.Outputs["LandfallConfig"] = struct{ Value any }{"the configuration's hash"}
 	b, err := json.MarshalIndent(map[string]any{"Resources": got.Resources, "Outputs": got.Outputs}, "", "  ")
 	if err != nil {
 		t.Fatal(err)
@@ -61,8 +62,8 @@ func golden(t *testing.T, got *template) []byte {
 }
 
 func TestTwoSynthesesOfTheSameDoNotDiffer(t *testing.T) {
-	first := synth(t, props(t, twoDestinations))
-	second := synth(t, props(t, twoDestinations)) // from other folders
+	first := synth(t, props(t, everything))
+	second := synth(t, props(t, everything)) // from other folders
 	if diff := cmp.Diff(first.Resources, second.Resources); diff != "" {
 		t.Error(diff)
 	}
@@ -70,8 +71,14 @@ func TestTwoSynthesesOfTheSameDoNotDiffer(t *testing.T) {
 
 // TestARefactoringDoesNotMoveWhatHoldsData names the ids once more: golden files are written anew too easily.
 func TestARefactoringDoesNotMoveWhatHoldsData(t *testing.T) {
-	got := synth(t, props(t, twoDestinations))
-	for _, id := range []string{"LandfallOutboxED842621", "LandfallDispatchLogs8894A597", "LandfallReconcileLogs31E8B118"} {
+	p := props(t, everything)
+	p.OwnedQueues = true
+	got := synth(t, p)
+	for _, id := range []string{
+		"LandfallOutboxED842621", "LandfallReceipts3E7E176F", "LandfallControl55717B8D",
+		"LandfallIngresscouriersF5F1AB95", "LandfallDeadcouriers3AE3D369", "LandfallConsumercouriernorth6AE4FB40",
+		"LandfallDispatchLogs8894A597", "LandfallReconcileLogs31E8B118", "LandfallStreamLogs765A8626", "LandfallRouteLogs13E5D864",
+	} {
 		if _, ok := got.Resources[id]; !ok {
 			t.Errorf("%s has another id: deploying this loses its data", id)
 		}
@@ -80,11 +87,18 @@ func TestARefactoringDoesNotMoveWhatHoldsData(t *testing.T) {
 
 func TestNoDataGoesWithAProductionStackAndNoneStaysOfADevelopers(t *testing.T) {
 	for stage, policy := range map[landfallcdk.Stage]string{landfallcdk.Prod: "Retain", landfallcdk.Dev: "Delete"} {
-		p := props(t, twoDestinations)
-		p.Stage = stage
+		p := props(t, everything)
+		p.Stage, p.OwnedQueues = stage, true
 		got := synth(t, p)
 		for id, r := range got.Resources {
 			holdsData := r.Type == "AWS::DynamoDB::Table" || r.Type == "AWS::Logs::LogGroup"
+			// A queue's name is its own: one that was never used must not be in the way of the next try.
+			if r.Type == "AWS::SQS::Queue" && !strings.HasPrefix(id, "LandfallStreamFailures") {
+				queue := map[string]string{"Retain": "RetainExceptOnCreate", "Delete": "Delete"}[policy]
+				if r.DeletionPolicy != queue || r.UpdateReplacePolicy != policy {
+					t.Errorf("%s: %s has %q, %q, want %s", stage, id, r.DeletionPolicy, r.UpdateReplacePolicy, queue)
+				}
+			}
 			if holdsData && (r.DeletionPolicy != policy || r.UpdateReplacePolicy != policy) {
 				t.Errorf("%s: %s has %q, %q, want %s", stage, id, r.DeletionPolicy, r.UpdateReplacePolicy, policy)
 			}
@@ -93,30 +107,45 @@ func TestNoDataGoesWithAProductionStackAndNoneStaysOfADevelopers(t *testing.T) {
 			}
 		}
 		protected := map[landfallcdk.Stage]string{landfallcdk.Prod: "true", landfallcdk.Dev: "false"}[stage]
-		_, table := got.one("DynamoDB::Table", "LandfallOutbox")
-		got.want(table, map[string]string{
-			"DeletionProtectionEnabled": protected, "PointInTimeRecoverySpecification.PointInTimeRecoveryEnabled": protected,
-		})
+		for _, table := range got.all("DynamoDB::Table") {
+			got.want(table, map[string]string{
+				"DeletionProtectionEnabled": protected, "PointInTimeRecoverySpecification.PointInTimeRecoveryEnabled": protected,
+			})
+		}
 		if alarms := len(got.all("CloudWatch::Alarm")); (alarms > 0) != (stage == landfallcdk.Prod) {
 			t.Errorf("%s: %d alarms", stage, alarms)
 		}
 	}
 }
 
-// The table must be what package outboxdb works on.
-func TestTheTableLacksNothingThatTheStoreNeeds(t *testing.T) {
+// The tables must be what packages outboxdb and routingdb work on.
+func TestNoTableLacksWhatItsStoreNeeds(t *testing.T) {
 	got := synth(t, props(t, twoDestinations))
-	_, table := got.one("DynamoDB::Table", "LandfallOutbox")
-	got.want(table, map[string]string{
-		"AttributeDefinitions": `[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"lane","AttributeType":"S"},{"AttributeName":"lane_at","AttributeType":"N"}]`,
-		"BillingMode":          `"PAY_PER_REQUEST"`,
-		"GlobalSecondaryIndexes": `[{"IndexName":"lane-index","KeySchema":[{"AttributeName":"lane","KeyType":"HASH"},` +
-			`{"AttributeName":"lane_at","KeyType":"RANGE"}],"Projection":{"ProjectionType":"KEYS_ONLY"}}]`,
-		"KeySchema":               `[{"AttributeName":"pk","KeyType":"HASH"}]`,
-		"StreamSpecification":     `{"StreamViewType":"NEW_IMAGE"}`,
-		"TimeToLiveSpecification": `{"AttributeName":"expires_at","Enabled":true}`,
-		"TableName":               `null`, // a name of its own could not be replaced
-	})
+	const ttl = `{"AttributeName":"expires_at","Enabled":true}`
+	for name, want := range map[string]map[string]string{
+		"Outbox": {
+			"AttributeDefinitions": `[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"lane","AttributeType":"S"},{"AttributeName":"lane_at","AttributeType":"N"}]`,
+			"BillingMode":          `"PAY_PER_REQUEST"`,
+			"GlobalSecondaryIndexes": `[{"IndexName":"lane-index","KeySchema":[{"AttributeName":"lane","KeyType":"HASH"},` +
+				`{"AttributeName":"lane_at","KeyType":"RANGE"}],"Projection":{"ProjectionType":"KEYS_ONLY"}}]`,
+			"KeySchema":               `[{"AttributeName":"pk","KeyType":"HASH"}]`,
+			"StreamSpecification":     `{"StreamViewType":"NEW_IMAGE"}`,
+			"TimeToLiveSpecification": ttl,
+			"TableName":               `null`, // a name of its own could not be replaced
+		},
+		"Receipts": {
+			"AttributeDefinitions": `[{"AttributeName":"pk","AttributeType":"S"}]`, "BillingMode": `"PAY_PER_REQUEST"`, "GlobalSecondaryIndexes": "null",
+			"KeySchema": `[{"AttributeName":"pk","KeyType":"HASH"}]`, "StreamSpecification": "null", "TimeToLiveSpecification": ttl, "TableName": "null",
+		},
+		"Control": {
+			"AttributeDefinitions": `[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"sk","AttributeType":"S"}]`, "BillingMode": `"PAY_PER_REQUEST"`,
+			"KeySchema":           `[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}]`,
+			"StreamSpecification": "null", "TimeToLiveSpecification": ttl, "TableName": "null",
+		},
+	} {
+		_, table := got.one("DynamoDB::Table", "Landfall"+name)
+		got.want(table, want)
+	}
 }
 
 func TestNoAlarmLacksItsRunbook(t *testing.T) {
@@ -131,7 +160,7 @@ func TestNoAlarmLacksItsRunbook(t *testing.T) {
 		}
 	}
 	unused := maps.Clone(sections)
-	for id, r := range synth(t, props(t, twoDestinations)).all("CloudWatch::Alarm") {
+	for id, r := range synth(t, props(t, everything)).all("CloudWatch::Alarm") {
 		_, anchor, found := strings.Cut(r.Properties["AlarmDescription"].(string), landfallcdk.DefaultRunbooks+"#")
 		if !found || !sections[anchor] {
 			t.Errorf("%s leads to %q, which docs/operations.md has not: %v", id, anchor, slices.Sorted(maps.Keys(sections)))
@@ -149,19 +178,20 @@ func TestNoGraphShowsAMetricThatNobodyWrites(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := synth(t, props(t, twoDestinations))
+	got := synth(t, props(t, everything))
 	_, dashboard := got.one("CloudWatch::Dashboard", "LandfallDashboard")
 	shown := regexp.MustCompile(`MetricName=\W+(\w+)\W`).FindAllStringSubmatch(text(t, dashboard.Properties["DashboardBody"]), -1)
-	if len(shown) < 10 {
-		t.Fatalf("the dashboard has %d graphs of Landfall's own metrics", len(shown))
+	if len(shown) < 25 {
+		t.Fatalf("the dashboard has %d of Landfall's own metrics", len(shown))
 	}
+	written := func(name string) bool { return strings.Contains(string(documentation), "\n//\t"+name+" ") }
 	for _, name := range shown {
-		if !strings.Contains(string(documentation), "\n//\t"+name[1]+" ") {
+		if !written(name[1]) {
 			t.Errorf("%s is shown, but not written", name[1])
 		}
 	}
 	for id, alarm := range got.all("CloudWatch::Alarm") {
-		if name, _ := alarm.Properties["MetricName"].(string); alarm.Properties["Namespace"] == "Landfall" && !strings.Contains(string(documentation), "\n//\t"+name+" ") {
+		if name, _ := alarm.Properties["MetricName"].(string); alarm.Properties["Namespace"] == "Landfall/Landfall" && !written(name) {
 			t.Errorf("%s watches %s, which nobody writes", id, name)
 		}
 	}

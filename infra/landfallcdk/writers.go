@@ -30,7 +30,7 @@ func (b *builder) writers() error {
 		if i > 0 {
 			id = fmt.Sprintf("%s%d", id, i+1)
 		}
-		statements := append([]awsiam.PolicyStatement{b.putRows(keys)}, b.useKey()...)
+		statements := append([]awsiam.PolicyStatement{b.leading("PutRows", b.tableARN(), "dynamodb:PutItem", keys)}, b.useKey()...)
 		b.WriterPolicies = append(b.WriterPolicies, awsiam.NewManagedPolicy(b.scope, jsii.String(id), &awsiam.ManagedPolicyProps{
 			Description: jsii.String(description), Statements: &statements,
 		}))
@@ -38,11 +38,11 @@ func (b *builder) writers() error {
 	return nil
 }
 
-// putRows allows one action, on keys that begin with a destination's name. Without the second condition a
-// request that names no key at all would meet the first.
-func (b *builder) putRows(keys []string) awsiam.PolicyStatement {
+// leading allows one action, on keys that begin so. Without the second condition a request that names no key at all
+// would meet the first.
+func (b *builder) leading(sid string, table *string, action string, keys []string) awsiam.PolicyStatement {
 	return awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
-		Sid: jsii.String("PutRows"), Actions: jsii.Strings("dynamodb:PutItem"), Resources: &[]*string{b.tableARN()},
+		Sid: jsii.String(sid), Actions: jsii.Strings(action), Resources: &[]*string{table},
 		Conditions: &map[string]any{
 			"ForAllValues:StringLike": map[string]any{"dynamodb:LeadingKeys": keys},
 			"Null":                    map[string]any{"dynamodb:LeadingKeys": "false"},

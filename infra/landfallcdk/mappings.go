@@ -1,0 +1,54 @@
+package landfallcdk
+
+import (
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/jsii-runtime-go"
+
+	"github.com/landfall-dev/landfall/internal/schema"
+)
+
+// Settings of the event source mappings that are Lambda's bounds.
+const (
+	// messagesAtOnce of a queue without a batching window.
+	messagesAtOnce = 10
+	// batchesPerShard of a stream at once; rows of one key stay in order.
+	batchesPerShard = 10
+	// minRouteConcurrency and maxRouteConcurrency
+	// (https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html).
+	minRouteConcurrency, maxRouteConcurrency = 2, 1000
+)
+
+// mappings connect the table's stream with its function and the groups' ingress queues with theirs.
+func (b *builder) mappings() {
+	if b.stream() != nil {
+		// A batch that fails is the sweep's; the mapping only tells that it did.
+		awslambda.NewCfnEventSourceMapping(b.scope, jsii.String("StreamMapping"), &awslambda.CfnEventSourceMappingProps{
+			BatchSize:                  jsii.Number(schema.StreamBatch),
+			BisectBatchOnFunctionError: jsii.Bool(true),
+			DestinationConfig: &awslambda.CfnEventSourceMapping_DestinationConfigProperty{
+				OnFailure: &awslambda.CfnEventSourceMapping_OnFailureProperty{Destination: b.failures.QueueArn()},
+			},
+			EventSourceArn: b.stream(),
+			FilterCriteria: &awslambda.CfnEventSourceMapping_FilterCriteriaProperty{
+				Filters: []any{&awslambda.CfnEventSourceMapping_FilterProperty{Pattern: jsii.String(schema.StreamFilter)}},
+			},
+			FunctionName:              b.Functions["stream"].FunctionName(),
+			MaximumRecordAgeInSeconds: jsii.Number(schema.StreamRecordAge),
+			MaximumRetryAttempts:      jsii.Number(schema.StreamRetries),
+			ParallelizationFactor:     jsii.Number(batchesPerShard),
+			StartingPosition:          jsii.String("TRIM_HORIZON"),
+		})
+	}
+	for _, group := range b.config.GroupNames() {
+		// Without the response type everything that the function gives back would be deleted.
+		awslambda.NewCfnEventSourceMapping(b.scope, jsii.String("Route-"+group), &awslambda.CfnEventSourceMappingProps{
+			BatchSize:             jsii.Number(messagesAtOnce),
+			EventSourceArn:        b.queues[group].ingress.QueueArn(),
+			FunctionName:          b.Functions["route"].FunctionName(),
+			FunctionResponseTypes: jsii.Strings("ReportBatchItemFailures"),
+			ScalingConfig: &awslambda.CfnEventSourceMapping_ScalingConfigProperty{
+				MaximumConcurrency: jsii.Number(b.RouteConcurrency),
+			},
+		})
+	}
+}

@@ -1,0 +1,101 @@
+package landfallcdk
+
+import (
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/jsii-runtime-go"
+
+	"github.com/landfall-dev/landfall/internal/schema"
+)
+
+// tables makes those that were not given. Those for routing are there without groups, too: a group that goes and comes
+// back finds the receipts of the messages that still wait, and destinations are controlled through the same table.
+func (b *builder) tables() {
+	if b.Landfall.OutboxTable = b.Props.OutboxTable; b.Landfall.OutboxTable == nil {
+		outbox := b.table("Outbox", "", awsdynamodb.StreamViewType_NEW_IMAGE)
+		outbox.AddGlobalSecondaryIndex(&awsdynamodb.GlobalSecondaryIndexProps{
+			IndexName:      jsii.String(schema.LaneIndex),
+			PartitionKey:   attribute(schema.Lane, awsdynamodb.AttributeType_STRING),
+			SortKey:        attribute(schema.LaneAt, awsdynamodb.AttributeType_NUMBER),
+			ProjectionType: awsdynamodb.ProjectionType_KEYS_ONLY,
+		})
+		b.Landfall.OutboxTable = outbox
+	}
+	if b.Landfall.ReceiptsTable = b.Props.ReceiptsTable; b.Landfall.ReceiptsTable == nil {
+		b.Landfall.ReceiptsTable = b.table("Receipts", "", "")
+	}
+	if b.Landfall.ControlTable = b.Props.ControlTable; b.Landfall.ControlTable == nil {
+		b.Landfall.ControlTable = b.table("Control", schema.SK, "")
+	}
+}
+
+// table makes one with the key PK, and the sort key and stream if they are not "". It is a Table, not a TableV2: that
+// one is a global table, and in each of its replicas the same row could be claimed.
+func (b *builder) table(id, sortKey string, stream awsdynamodb.StreamViewType) awsdynamodb.Table {
+	prod := b.Stage == Prod
+	props := &awsdynamodb.TableProps{
+		BillingMode:                      awsdynamodb.BillingMode_PAY_PER_REQUEST,
+		DeletionProtection:               jsii.Bool(prod),
+		Encryption:                       awsdynamodb.TableEncryption_DEFAULT,
+		EncryptionKey:                    b.EncryptionKey,
+		PartitionKey:                     attribute(schema.PK, awsdynamodb.AttributeType_STRING),
+		PointInTimeRecoverySpecification: &awsdynamodb.PointInTimeRecoverySpecification{PointInTimeRecoveryEnabled: jsii.Bool(prod)},
+		RemovalPolicy:                    b.removal(),
+		Stream:                           stream,
+		TimeToLiveAttribute:              jsii.String(schema.ExpiresAt),
+	}
+	if b.EncryptionKey != nil {
+		props.Encryption = awsdynamodb.TableEncryption_CUSTOMER_MANAGED
+	}
+	if sortKey != "" {
+		props.SortKey = attribute(sortKey, awsdynamodb.AttributeType_STRING)
+	}
+	made := awsdynamodb.NewTable(b.scope, jsii.String(id), props)
+	if !prod {
+		accept(made.Node().DefaultChild(), finding{
+			rule: "AwsSolutions-DDB3", reason: "A dev stage leaves nothing behind, backups included; prod has point-in-time recovery.",
+		})
+	}
+	return made
+}
+
+func attribute(name string, kind awsdynamodb.AttributeType) *awsdynamodb.Attribute {
+	return &awsdynamodb.Attribute{Name: jsii.String(name), Type: kind}
+}
+
+// removal is what becomes of data when the stack goes.
+func (b *builder) removal() awscdk.RemovalPolicy {
+	if b.Stage == Prod {
+		return awscdk.RemovalPolicy_RETAIN
+	}
+	return awscdk.RemovalPolicy_DESTROY
+}
+
+// indexARN is the only index that is read.
+func (b *builder) indexARN() *string {
+	return jsii.String(*b.tableARN() + "/index/" + schema.LaneIndex)
+}
+
+// tableARN is the outbox table's ARN.
+func (b *builder) tableARN() *string { return b.Landfall.OutboxTable.TableArn() }
+
+// stream is the ARN of the outbox table's stream; nil for a table that was given without one.
+func (b *builder) stream() *string { return b.Landfall.OutboxTable.TableStreamArn() }
+
+// useKey lets the holder of a role read and write what the stack's own key encrypts, through DynamoDB and SQS alone.
+func (b *builder) useKey() []awsiam.PolicyStatement {
+	if b.EncryptionKey == nil {
+		return nil
+	}
+	var through []string
+	for _, service := range []string{"dynamodb", "sqs"} {
+		through = append(through, service+"."+*b.stack.Region()+"."+*b.stack.UrlSuffix())
+	}
+	return []awsiam.PolicyStatement{awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
+		Sid:        jsii.String("Key"),
+		Actions:    jsii.Strings("kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey", "kms:ReEncryptFrom", "kms:ReEncryptTo"),
+		Resources:  &[]*string{b.EncryptionKey.KeyArn()},
+		Conditions: &map[string]any{"StringEquals": map[string]any{"kms:ViaService": through}},
+	})}
+}
