@@ -29,37 +29,50 @@ type bin struct {
 	linger time.Duration
 
 	mu      sync.Mutex
-	waiting map[string][]string // handles by queue
+	waiting map[string]*waiting // by queue
 	sending sync.WaitGroup
 }
 
+// waiting are handles of one queue, which wait until the timer fires.
+type waiting struct {
+	handles []string
+	timer   *time.Timer // nil: until close
+}
+
 func (c *Consumer) newBin(ctx context.Context, linger time.Duration) *bin {
-	return &bin{Consumer: c, ctx: ctx, linger: linger, waiting: map[string][]string{}}
+	return &bin{Consumer: c, ctx: ctx, linger: linger, waiting: map[string]*waiting{}}
 }
 
 func (b *bin) add(queue, handle string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.waiting[queue] = append(b.waiting[queue], handle)
-	switch n := len(b.waiting[queue]); {
-	case n == fullBin:
+	w := b.waiting[queue]
+	if w == nil {
+		w = &waiting{}
+		b.waiting[queue] = w
+		if b.linger > 0 {
+			w.timer = time.AfterFunc(b.linger, func() {
+				b.mu.Lock()
+				defer b.mu.Unlock()
+				if b.waiting[queue] == w { // else they are deleted already, and others wait
+					b.empty(queue)
+				}
+			})
+		}
+	}
+	if w.handles = append(w.handles, handle); len(w.handles) == fullBin {
 		b.empty(queue)
-	case n == 1 && b.linger > 0:
-		time.AfterFunc(b.linger, func() {
-			b.mu.Lock()
-			defer b.mu.Unlock()
-			b.empty(queue)
-		})
 	}
 }
 
 // empty begins to delete what waits of a queue. It is called with the lock held.
 func (b *bin) empty(queue string) {
-	handles := b.waiting[queue]
+	w := b.waiting[queue]
 	delete(b.waiting, queue)
-	if len(handles) > 0 {
-		b.sending.Go(func() { b.delete(b.ctx, queue, handles) })
+	if w.timer != nil {
+		w.timer.Stop()
 	}
+	b.sending.Go(func() { b.delete(b.ctx, queue, w.handles) })
 }
 
 // close deletes the rest and waits. Nothing is added any more then.
