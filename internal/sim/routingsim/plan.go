@@ -106,6 +106,9 @@ func newPlan(seed uint64) plan {
 	for i := range 1 + d.Below(2) {
 		p.groups = append(p.groups, newGroup(d, p, i))
 	}
+	if d.Chance(0.15) {
+		p.hurry(d)
+	}
 	for i := range 3 + d.Below(10) {
 		s := send{group: d.Below(len(p.groups)), id: fmt.Sprint("m", i), at: d.Between(time.Second, p.length/2), oversize: d.Chance(0.03)}
 		p.sends = append(p.sends, s)
@@ -115,6 +118,21 @@ func newPlan(seed uint64) plan {
 		}
 	}
 	return p
+}
+
+// hurry makes a world in which several invocations have the same message all the time, and each is slow: what must be
+// told apart then are attempts of which nobody knows who forwarded them.
+func (p *plan) hurry(d *stage.Dice) {
+	p.odds.Slow, p.odds.LongestAnswer = 0.9, 10*time.Second
+	for i := range p.groups {
+		g := &p.groups[i]
+		g.visibility, g.pollers, g.batch, g.ingress.double, g.changes = 2*time.Second, 4, 1+d.Below(3), 0.7, nil
+		g.policy.Accept = stage.Pick(d, routing.Explicit, routing.OnDelivery, routing.OnDelivery)
+		for j := range g.consumers {
+			c := &g.consumers[j]
+			c.limit, c.function, c.odds.unreachable, c.odds.forged = routing.Unlimited, false, 0.6, 0.5
+		}
+	}
 }
 
 func newGroup(d *stage.Dice, p plan, i int) plannedGroup {
@@ -182,7 +200,7 @@ func newConsumer(d *stage.Dice, p plan, i int) consumer {
 		odds: consumerOdds{
 			slow: stage.Some(d, 0.8), zombie: stage.Some(d, 0.6), decline: stage.Some(d, 0.5), waver: stage.Some(d, 0.3),
 			ignore: stage.Some(d, 0.6), die: stage.Some(d, 0.3), twice: stage.Some(d, 0.4), fail: stage.Some(d, 0.5),
-			forged: stage.Some(d, 0.2), unreachable: stage.Some(d, 0.3), lie: stage.Some(d, 0.3), lost: stage.Some(d, 0.4),
+			forged: stage.Some(d, 0.4), unreachable: stage.Some(d, 0.3), lie: stage.Some(d, 0.3), lost: stage.Some(d, 0.4),
 		},
 	}
 	if p.skew > 0 {
