@@ -11,14 +11,17 @@ import (
 // handler translates between Lambda and the dispatcher.
 type handler struct{ *setup.Function }
 
-// handle is one sweep. An error means that some lane could not be listed or some row not claimed: the
-// invocation counts as failed, the next one finds the rest.
+// handle is one sweep. An error means that the controls could not be read, some lane not listed or some row not claimed:
+// the invocation counts as failed, the next one finds the rest.
 func (h *handler) handle(ctx context.Context, event json.RawMessage) (setup.Answer, error) {
 	share, err := setup.ParseShare(event)
 	if err != nil {
 		return setup.Answer{}, err
 	}
-	dispatcher, observer := h.Dispatcher(ctx)
+	dispatcher, observer, err := h.Dispatcher(ctx)
+	if err != nil {
+		return setup.Answer{}, err
+	}
 	dispatcher.Part, dispatcher.Of = share.Part, share.Of
 	report, err := dispatcher.RunOnce(ctx)
 	return setup.AnswerOf(report), errors.Join(err, observer.Flush())

@@ -17,7 +17,11 @@ func (h *handler) handle(ctx context.Context, event json.RawMessage) (setup.Answ
 	if err != nil {
 		return setup.Answer{}, err
 	}
-	dispatcher, observer := h.Dispatcher(ctx)
+	dispatcher, observer, err := h.Dispatcher(ctx)
+	if err != nil {
+		h.Logger.ErrorContext(ctx, "rows are left to the sweep", "error", err.Error())
+		return setup.Answer{}, nil
+	}
 	report, err := dispatcher.Deliver(ctx, rows)
 	if err != nil {
 		h.Logger.ErrorContext(ctx, "rows are left to the sweep", "request_id", dispatcher.ClaimedBy, "error", err.Error())

@@ -109,4 +109,10 @@ func (w *write) update(table string, id outbox.ID, answer types.ReturnValue) *dy
 	}
 }
 
-func (w *write) condition() *string { return aws.String(strings.Join(w.conditions, " AND ")) }
+// condition is nil where nothing is required.
+func (w *write) condition() *string {
+	if len(w.conditions) == 0 {
+		return nil
+	}
+	return aws.String(strings.Join(w.conditions, " AND "))
+}

@@ -38,12 +38,14 @@ const (
 	StateDead     = "dead"
 )
 
-// The control table's key is PK (GroupScope, Separator, group) and SK: RouteItem, or MemberItem, Separator, consumer.
+// The control table's key is PK and SK. Of a group it is GroupScope, Separator, group, and RouteItem, or MemberItem,
+// Separator, consumer. Of a destination it is DestinationScope, and the destination, so that one query reads them all.
 const (
-	SK         = "sk"
-	GroupScope = "group"
-	RouteItem  = "route"
-	MemberItem = "member"
+	DestinationScope = "destination"
+	SK               = "sk"
+	GroupScope       = "group"
+	RouteItem        = "route"
+	MemberItem       = "member"
 )
 
 // Attributes of control items, beside ExpiresAt. ChangedBy (S) and ChangedAt (N) say who wrote last, and when.
@@ -65,6 +67,14 @@ const (
 
 	ChangedBy = "changed_by"
 	ChangedAt = "changed_at"
+)
+
+// Attributes of control items of destinations, beside Reason, ChangedBy and ChangedAt of the last change.
+const (
+	// Paused (BOOL, true or absent): nothing is sent there.
+	Paused = "paused"
+	// MaxConcurrency (N; absent: as in the file) is how many sends a run has in flight, if the file allows more.
+	MaxConcurrency = "max_concurrency"
 )
 
 // Kinds of targets.

@@ -9,16 +9,21 @@ import (
 	"github.com/landfall-dev/landfall/internal/outbox"
 )
 
-// Dispatcher is that of one invocation, with its observer; whoever calls it flushes the observer.
-func (f *Function) Dispatcher(ctx context.Context) (*outbox.Dispatcher, *observe.Observer) {
+// Dispatcher is that of one invocation, with its observer; whoever calls it flushes the observer. It knows the
+// destinations that may be sent to now. The error is that nobody knows which these are: then nothing may be sent.
+func (f *Function) Dispatcher(ctx context.Context) (*outbox.Dispatcher, *observe.Observer, error) {
+	destinations, err := f.Controls.Apply(ctx, f.Destinations)
+	if err != nil {
+		return nil, nil, err
+	}
 	requestID := ""
 	if invocation, ok := lambdacontext.FromContext(ctx); ok {
 		requestID = invocation.AwsRequestID
 	}
 	observer := f.Observer(requestID)
 	return &outbox.Dispatcher{
-		Store: f.Store, Destinations: f.Destinations, Concurrency: f.Config.Concurrency, ClaimedBy: requestID, Observer: observer,
-	}, observer
+		Store: f.Store, Destinations: destinations, Concurrency: f.Config.Concurrency, ClaimedBy: requestID, Observer: observer,
+	}, observer, nil
 }
 
 // Answer is what an invocation of a dispatcher says it did, in numbers of rows.

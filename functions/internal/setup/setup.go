@@ -31,6 +31,7 @@ type Function struct {
 	Config       *config.Config
 	Destinations []outbox.Destination
 	Store        *outboxdb.Store
+	Controls     *Controls
 	Logger       *slog.Logger
 }
 
@@ -49,12 +50,15 @@ func Load(ctx context.Context, name string) (*Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	table := cmp.Or(os.Getenv(schema.OutboxTableEnv), schema.OutboxTable)
+	tables := dynamodb.NewFromConfig(sdk)
+	logger := observe.NewLogger(os.Stdout, name, os.Getenv("AWS_LAMBDA_LOG_LEVEL"))
+	controls := outboxdb.NewControls(tables, cmp.Or(os.Getenv(schema.ControlTableEnv), schema.ControlTable))
 	return &Function{
 		Config:       cfg,
 		Destinations: all,
-		Store:        outboxdb.New(dynamodb.NewFromConfig(sdk), table),
-		Logger:       observe.NewLogger(os.Stdout, name, os.Getenv("AWS_LAMBDA_LOG_LEVEL")),
+		Store:        outboxdb.New(tables, cmp.Or(os.Getenv(schema.OutboxTableEnv), schema.OutboxTable)),
+		Controls:     &Controls{Reader: controls, Logger: logger},
+		Logger:       logger,
 	}, nil
 }
 

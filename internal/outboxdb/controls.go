@@ -1,0 +1,148 @@
+package outboxdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/landfall-dev/landfall/internal/outbox"
+	"github.com/landfall-dev/landfall/internal/schema"
+)
+
+// Control is what was said about a destination at run time, without a deployment.
+type Control struct {
+	Destination string
+	// Paused: nothing is sent there.
+	Paused bool
+	// MaxConcurrency is how many sends a run may have in flight there, if its policy allows more; 0: as the policy.
+	MaxConcurrency int
+	// Reason, By and At are those of the last change.
+	Reason, By string
+	At         time.Time
+	// Unreadable says why the item cannot be read. Then Paused is true: what somebody wanted to stop must not go on.
+	Unreadable error
+}
+
+// Bounds of what is written and read.
+const (
+	// MaxControlledConcurrency is the most that a configuration allows, too.
+	MaxControlledConcurrency = 1000
+	// MaxReason and maxBy are bytes; who changed something is cut.
+	MaxReason = 1024
+	maxBy     = 256
+)
+
+// ControlsClient is what Controls calls; *dynamodb.Client is one.
+type ControlsClient interface {
+	Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
+	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
+}
+
+// Controls are the control items of destinations, in a table whose key is that of package schema. It is safe for
+// concurrent use.
+type Controls struct {
+	client ControlsClient
+	table  string
+}
+
+// NewControls returns the controls in a table.
+func NewControls(client ControlsClient, table string) *Controls { return &Controls{client, table} }
+
+// Read reads all controls, strongly consistent: one read unit for each 4 KB. They are ordered by destination, one that
+// no configuration knows among them.
+func (c *Controls) Read(ctx context.Context) (all []Control, err error) {
+	for start := map[string]types.AttributeValue(nil); ; {
+		out, err := c.client.Query(ctx, &dynamodb.QueryInput{
+			TableName: &c.table, ConsistentRead: aws.Bool(true), ExclusiveStartKey: start,
+			KeyConditionExpression:    aws.String("#pk = :pk"),
+			ExpressionAttributeNames:  map[string]string{"#pk": schema.PK},
+			ExpressionAttributeValues: map[string]types.AttributeValue{":pk": text(schema.DestinationScope)},
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read the controls of destinations: %w", err)
+		}
+		for _, stored := range out.Items {
+			all = append(all, decodeControl(stored))
+		}
+		if start = out.LastEvaluatedKey; len(start) == 0 {
+			return all, nil
+		}
+	}
+}
+
+func decodeControl(stored map[string]types.AttributeValue) Control {
+	r, lenient := reader{item: stored}, reader{item: stored} // who changed it decides nothing
+	c := Control{
+		Destination: r.text(schema.SK), Reason: lenient.text(schema.Reason), By: lenient.text(schema.ChangedBy), At: lenient.millis(schema.ChangedAt),
+	}
+	switch v := stored[schema.Paused].(type) {
+	case nil:
+	case *types.AttributeValueMemberBOOL:
+		c.Paused = v.Value
+	default:
+		r.failf(schema.Paused, "of type %s, want BOOL", kind(v))
+	}
+	if n, ok := r.whole(schema.MaxConcurrency, 1, MaxControlledConcurrency); ok {
+		c.MaxConcurrency = int(n)
+	}
+	if len(r.problems) > 0 {
+		c.Paused = true
+		c.Unreadable = errors.New("the control cannot be read: " + strings.Join(r.problems, "; "))
+	}
+	return c
+}
+
+// Pause stops sending to a destination, Resume goes on.
+func (c *Controls) Pause(ctx context.Context, destination, reason, by string) error {
+	return c.change(ctx, "pause", destination, reason, by, schema.Paused, &types.AttributeValueMemberBOOL{Value: true})
+}
+
+// Resume takes Pause back. A limit stays.
+func (c *Controls) Resume(ctx context.Context, destination, reason, by string) error {
+	return c.change(ctx, "resume", destination, reason, by, schema.Paused, nil)
+}
+
+// Limit lowers how many sends a run has in flight, to 1 to [MaxControlledConcurrency].
+func (c *Controls) Limit(ctx context.Context, destination string, n int, reason, by string) error {
+	if n < 1 || n > MaxControlledConcurrency {
+		return fmt.Errorf("limit %s: %d sends: want 1 to %d", destination, n, MaxControlledConcurrency)
+	}
+	return c.change(ctx, "limit", destination, reason, by, schema.MaxConcurrency, number(n))
+}
+
+// Unlimit takes Limit back. A pause stays.
+func (c *Controls) Unlimit(ctx context.Context, destination, reason, by string) error {
+	return c.change(ctx, "unlimit", destination, reason, by, schema.MaxConcurrency, nil)
+}
+
+// change sets one attribute, or removes it if there is no value. It may be repeated.
+func (c *Controls) change(ctx context.Context, what, destination, reason, by, attribute string, v types.AttributeValue) error {
+	if err := outbox.ValidateDestination(destination); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	if len(reason) > MaxReason || !utf8.ValidString(reason) {
+		return fmt.Errorf("%s %s: want a reason of at most %d bytes of UTF-8", what, destination, MaxReason)
+	}
+	var w write
+	if v != nil {
+		w.set(attribute, v)
+	} else {
+		w.remove(attribute)
+	}
+	w.set(schema.Reason, text(reason))
+	w.set(schema.ChangedBy, text(clip(by, maxBy)))
+	w.set(schema.ChangedAt, millis(time.Now()))
+	in := w.update(c.table, outbox.ID{}, types.ReturnValueNone)
+	in.Key = map[string]types.AttributeValue{schema.PK: text(schema.DestinationScope), schema.SK: text(destination)}
+	if _, err := c.client.UpdateItem(ctx, in, repeatConflicts); err != nil {
+		return fmt.Errorf("%s destination %s: %w", what, destination, err)
+	}
+	return nil
+}
