@@ -114,6 +114,11 @@ func TestBadResolvedConfigurationIsNotLoaded(t *testing.T) {
 		{good, "destinations:\n  a: {}\n", "is no JSON"},
 		{`"shards":1`, `"shards":0`, "destinations.a.shards: 0 is too small"},
 		{`"shards":1`, `"shard":1`, `unknown field "shard"`},
+		{`"method":"POST"`, `"method":"POST","secret":"a"`, "cannot be string"},
+		{`"method":"POST"`, `"method":"POST","secret":{"header":"X-A","scheme":"none"}`, "destinations.a.secret.name: is missing"},
+		{`"method":"POST"`, `"method":"POST","secret":{"name":"s","header":"X-A"}`, "destinations.a.secret.scheme: is no word"},
+		{`"method":"POST"`, `"method":"POST","secret":{"name":"s","header":"x-a","scheme":"none"}`, "destinations.a.secret.header: write it X-A"},
+		{`"method":"POST"`, `"method":"POST","secret":{"name":"s","header":"X-A","scheme":"none","value":"hunter2"}`, `unknown field "value"`},
 		{`"shards":1`, `"shards":"1"`, "cannot be string"},
 		{`"deduplicates":"never",`, ``, "destinations.a.deduplicates: is missing"},
 		{`"deduplicates":"never"`, `"deduplicates":"nevr"`, "nevr is no duration"},
@@ -170,6 +175,9 @@ func TestUselessSettingsAreNotPassedOverInSilence(t *testing.T) {
 		{`http: "http://[::ffff:10.0.0.1]/", deduplicates: never`, "set allow_private"},
 		{`http: "http://169.254.169.254/", deduplicates: never`, "set allow_private"},
 		{`http: "http://127.0.0.1/", deduplicates: never, allow_private: true`, ""},
+		{`http: "http://x/", deduplicates: never, secret: a`, "the secret will travel unencrypted: write https"},
+		{`http: "http://x/", deduplicates: never, secret: a, allow_private: true`, ""},
+		{`http: "https://x/", deduplicates: never, secret: a`, ""},
 	} {
 		cfg, err := config.ParseYAML("f", []byte("destinations:\n  a: {"+tt.keys+"}\n"))
 		if err != nil {

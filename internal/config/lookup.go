@@ -104,6 +104,7 @@ func (l *Lookup) readRules(d *document, path string, n ast.Node) {
 		d.failf(n, path, "%s, want a list of rules, such as [{status: 404, then: not_found}]", found(n))
 		return
 	}
+	l.Rules = []Rule{}
 	for i, n := range list.Values {
 		r := Rule{Then: unsaid}
 		path := path + "." + strconv.Itoa(i)

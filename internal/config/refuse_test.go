@@ -120,6 +120,8 @@ var badValues = []struct {
 	{`{lookup: {lambda: 1}, http: https://x, deduplicates: never}`, `lookup.lambda: is not text for YAML`},
 	{`{lookup: {lambda: f, rules: [{status: 404, then: not_found}]}, http: https://x, deduplicates: never}`, `2:9: destinations.pay.lookup: lambda takes no other key beside it`},
 	{`{lookup: {lambda: f, http: "https://x/{remote_ref}"}, http: https://x, deduplicates: never}`, `lambda takes no other key beside it`},
+	{`{lookup: {lambda: f, rules: []}, http: https://x, deduplicates: never}`, `lambda takes no other key beside it`},
+	{`{lookup: {lambda: f, headers: {}}, http: https://x, deduplicates: never}`, `lambda takes no other key beside it`},
 	{`{lookup: {lambda: f, secret: a}, http: https://x, deduplicates: never}`, `lambda takes no other key beside it`},
 
 	{`{secret: "a b", http: https://x, deduplicates: never}`, `2:17: destinations.pay.secret.name: is neither a name nor a complete ARN of Secrets Manager`},

@@ -3,6 +3,7 @@
 package invoke
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -53,7 +54,17 @@ var errTooLarge = errors.New("the answer is too large")
 // bounded stops reading answers at the bound.
 type bounded struct{ aws.HTTPClient }
 
+// Do sends a body of its own: the SDK closes its body once an answer begins, while net/http may still be looking whether
+// it has ended, and would take that for an error and cut the answer.
 func (b bounded) Do(r *http.Request) (*http.Response, error) {
+	if r.Body != nil {
+		event, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, fmt.Errorf("read event: %w", err)
+		}
+		r = r.Clone(r.Context())
+		r.Body, r.GetBody = io.NopCloser(bytes.NewReader(event)), nil
+	}
 	resp, err := b.HTTPClient.Do(r)
 	if err == nil {
 		resp.Body = &body{ReadCloser: resp.Body, left: MaxAnswerBytes}

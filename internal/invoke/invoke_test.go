@@ -26,7 +26,6 @@ func invoker(url string) *invoke.Invoker {
 	return invoke.New(aws.Config{
 		Region: "eu-west-1", BaseEndpoint: aws.String(url),
 		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
-		Retryer:     func() aws.Retryer { return aws.NopRetryer{} },
 	})
 }
 

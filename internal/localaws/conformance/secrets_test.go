@@ -96,6 +96,10 @@ func TestSecretsOfAnotherVersionAreNotCurrent(t *testing.T) {
 	v := newVault(t)
 	name, _ := v.create(aws.String("one"))
 	id := &name
+	first, err := v.GetSecretValue(t.Context(), &secretsmanager.GetSecretValueInput{SecretId: id})
+	if err != nil {
+		t.Fatal(err)
+	}
 	second := v.put(secretsmanager.PutSecretValueInput{SecretId: id, SecretString: aws.String("two")})
 	v.put(secretsmanager.PutSecretValueInput{SecretId: id, SecretString: aws.String("three"), VersionStages: []string{"AWSPENDING"}})
 	for stage, want := range map[string]string{"AWSCURRENT": "two", "AWSPREVIOUS": "one", "AWSPENDING": "three"} {
@@ -109,8 +113,13 @@ func TestSecretsOfAnotherVersionAreNotCurrent(t *testing.T) {
 			t.Errorf("then %s is %q, want %q", stage, got, want)
 		}
 	}
-	if got := v.get(secretsmanager.GetSecretValueInput{SecretId: id, VersionId: second.VersionId}); got != "two" {
-		t.Errorf("the second version is %q", got)
+	out, err := v.GetSecretValue(t.Context(), &secretsmanager.GetSecretValueInput{SecretId: id, VersionId: second.VersionId})
+	if err != nil || aws.ToString(out.SecretString) != "two" || !slices.Equal(out.VersionStages, []string{"AWSPREVIOUS"}) {
+		t.Errorf("the second version: %+v, %v", out, err)
+	}
+	out, err = v.GetSecretValue(t.Context(), &secretsmanager.GetSecretValueInput{SecretId: id, VersionId: first.VersionId})
+	if err != nil || aws.ToString(out.SecretString) != "one" || len(out.VersionStages) != 0 {
+		t.Errorf("the first version: %+v, %v", out, err)
 	}
 	var missing *types.ResourceNotFoundException
 	for _, in := range []secretsmanager.GetSecretValueInput{
