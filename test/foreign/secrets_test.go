@@ -1,0 +1,27 @@
+//go:build foreign
+
+package foreign
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestNoSecretOfTheCommandLineIsLostOrChanged puts, rotates and reads a secret as docs/local-aws.md says.
+func TestNoSecretOfTheCommandLineIsLostOrChanged(t *testing.T) {
+	d := newDesk(t)
+	secret := func(args ...string) string {
+		return strings.TrimSuffix(string(d.run("aws", append([]string{"secretsmanager", "--output", "text"}, args...)...)), "\n")
+	}
+	arn := secret("create-secret", "--name", "partner/api", "--secret-string", `{"key": "one"}`, "--query", "ARN")
+	secret("put-secret-value", "--secret-id", "partner/api", "--secret-string", `{"key": "two"}`)
+	for _, id := range []string{"partner/api", arn} {
+		if got := secret("get-secret-value", "--secret-id", id, "--query", "SecretString"); got != `{"key": "two"}` {
+			t.Errorf("%s is %s", id, got)
+		}
+	}
+	if got := secret("get-secret-value", "--secret-id", arn, "--version-stage", "AWSPREVIOUS", "--query", "SecretString"); got != `{"key": "one"}` {
+		t.Errorf("the one before is %s", got)
+	}
+	secret("delete-secret", "--secret-id", arn, "--force-delete-without-recovery")
+}
