@@ -23,11 +23,7 @@ const IngressRetention = 4 * day
 const MaxInFlight = 120_000
 
 // Bounds of groups.
-const (
-	maxWeight    = 1000
-	maxTags      = 100
-	maxTagLength = 256
-)
+const ()
 
 // Group is a set of consumers that messages are routed to, and how.
 type Group struct {
@@ -53,7 +49,7 @@ type Consumer struct {
 	// MaxInFlight is how many messages it may have at once, 1 to 120000. 0, which a file says by saying nothing: as
 	// many as come.
 	MaxInFlight int64 `json:"max_in_flight,omitempty"`
-	// Tags are what it is good at: at most 100, each 1 to 256 bytes, none twice. Defaults to none.
+	// Tags are what it is good at: at most 32, each 1 to 128 bytes, none twice. Defaults to none.
 	Tags []string `json:"tags,omitempty"`
 	// Weight is its share under a weighted route, 1 to 1000. Defaults to 1.
 	Weight int `json:"weight"`
@@ -184,14 +180,14 @@ func (c *checker) consumer(path string, m Consumer, cfg *Config) {
 	if m.MaxInFlight != 0 {
 		c.count(path+".max_in_flight", m.MaxInFlight, MaxInFlight)
 	}
-	c.count(path+".weight", int64(m.Weight), maxWeight)
-	if len(m.Tags) > maxTags {
-		c.failf(path+".tags", "%d tags are too many: at most %d", len(m.Tags), maxTags)
+	c.count(path+".weight", int64(m.Weight), routing.MaxWeight)
+	if len(m.Tags) > routing.MaxTags {
+		c.failf(path+".tags", "%d tags are too many: at most %d", len(m.Tags), routing.MaxTags)
 	}
 	for i, tag := range m.Tags {
 		at := path + ".tags." + strconv.Itoa(i)
-		if tag == "" || len(tag) > maxTagLength {
-			c.failf(at, "a tag is 1 to %d bytes long", maxTagLength)
+		if tag == "" || len(tag) > routing.MaxTagBytes {
+			c.failf(at, "a tag is 1 to %d bytes long", routing.MaxTagBytes)
 		}
 		if slices.Contains(m.Tags[:i], tag) {
 			c.failf(at, "%s is there twice", clip(tag))

@@ -75,7 +75,7 @@ var badGroups = []struct {
 	{member(`sqs: a, tags: [1]`), `tags.0: is not text for YAML: write it in quotes`},
 	{member(`sqs: a, tags: [""]`), `tags.0: is empty`},
 	{member(`sqs: a, tags: [eu, us, eu]`), `2:92: groups.couriers.consumers.north.tags.2: eu is there twice`},
-	{member(`sqs: a, tags: [` + strings.Repeat("a", 257) + `]`), `a tag is 1 to 256 bytes long`},
+	{member(`sqs: a, tags: [` + strings.Repeat("a", 129) + `]`), `a tag is 1 to 128 bytes long`},
 	{member(`sqs: a, tag: [a]`), `tag: is no key of Landfall: tags?`},
 	{`{accept: explicit, route: weighted, consumers: {north: {sqs: a}, south: {sqs: a}}}`, `consumers.south: has the target of north`},
 	{`{accept: explicit, route: weighted, consumers: {North: {sqs: a}}}`, `"North" cannot name a consumer`},

@@ -9,6 +9,13 @@ import (
 // Unlimited is the MaxInFlight of a consumer without a limit.
 const Unlimited = math.MaxInt64
 
+// Bounds of consumers, whoever says what they are.
+const (
+	MaxWeight   = 1000
+	MaxTags     = 32
+	MaxTagBytes = 128
+)
+
 // Consumer is a member of a group.
 type Consumer struct {
 	ID string

@@ -40,11 +40,7 @@ func NewControl(client ControlClient, table string) *Control {
 // ErrNoMember is that no such consumer has joined with a lease, or that it was removed since.
 var ErrNoMember = errors.New("no such member with a lease")
 
-// Bounds of what is written, and of what is read as a member.
 const (
-	MaxWeight   = 1_000_000
-	MaxTags     = 32
-	MaxTagBytes = 128
 	// maxBy bounds who is said to have changed something, in bytes; what is longer is cut.
 	maxBy = 256
 	// leaseKept is how long an item stays after its lease is over, for people who look.
@@ -221,12 +217,12 @@ func checkMember(group string, m routing.Consumer, now time.Time) error {
 	switch {
 	case !isTarget(m.Target):
 		return fmt.Errorf("consumer %s: target %.80q: want %s:<queue> or %s:<function>, by name or ARN", m.ID, m.Target, schema.TargetSQS, schema.TargetLambda)
-	case m.Weight < 0 || m.Weight > MaxWeight:
-		return fmt.Errorf("consumer %s: weight %d: want 1 to %d", m.ID, m.Weight, MaxWeight)
+	case m.Weight < 0 || m.Weight > routing.MaxWeight:
+		return fmt.Errorf("consumer %s: weight %d: want 1 to %d", m.ID, m.Weight, routing.MaxWeight)
 	case m.MaxInFlight < 0:
 		return fmt.Errorf("consumer %s: max_in_flight %d: want 0 or more", m.ID, m.MaxInFlight)
-	case len(m.Tags) > MaxTags || slices.ContainsFunc(m.Tags, func(tag string) bool { return tag == "" || len(tag) > MaxTagBytes || !utf8.ValidString(tag) }):
-		return fmt.Errorf("consumer %s: want at most %d tags of 1 to %d bytes of UTF-8 each", m.ID, MaxTags, MaxTagBytes)
+	case len(m.Tags) > routing.MaxTags || slices.ContainsFunc(m.Tags, func(tag string) bool { return tag == "" || len(tag) > routing.MaxTagBytes || !utf8.ValidString(tag) }):
+		return fmt.Errorf("consumer %s: want at most %d tags of 1 to %d bytes of UTF-8 each", m.ID, routing.MaxTags, routing.MaxTagBytes)
 	case !m.LeaseUntil.IsZero():
 		return checkLease(m.ID, m.LeaseUntil, now)
 	}

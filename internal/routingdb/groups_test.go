@@ -244,9 +244,9 @@ func TestBrokenControlItemsDoNotStopTheirNeighbours(t *testing.T) {
 func TestNoMemberIsLostBetweenPages(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	tags := make([]string, routingdb.MaxTags)
+	tags := make([]string, routing.MaxTags)
 	for i := range tags {
-		tags[i] = strings.Repeat("t", routingdb.MaxTagBytes)
+		tags[i] = strings.Repeat("t", routing.MaxTagBytes)
 	}
 	const members = 400 // of more than 4 KB each
 	for i := range members {

@@ -90,7 +90,7 @@ func (r *reader) member(id string) Member {
 		ID: id, Target: r.text(schema.Target), Draining: r.flag(schema.Draining), LeaseUntil: r.millis(schema.LeaseUntil),
 		ConsumerState: routing.ConsumerState{MaxInFlight: routing.Unlimited, Tags: r.tags()},
 	}, Change: r.change()}
-	if weight, ok := r.whole(schema.Weight, 0, MaxWeight); ok {
+	if weight, ok := r.whole(schema.Weight, 0, routing.MaxWeight); ok {
 		m.Weight = int(weight)
 	}
 	if limit, ok := r.whole(schema.MaxInFlight, 0, routing.Unlimited); ok {

@@ -135,7 +135,7 @@ func (q *queue) Send(ctx context.Context, row outbox.Row) outbox.Outcome {
 		return outbox.Retryable(q.trouble(err), 0)
 	case !awscall.Refused(err):
 		return outbox.Unknown("", q.trouble(err))
-	case aboutContent(awscall.Code(err)):
+	case awscall.AboutContent(awscall.Code(err)):
 		return outbox.Permanent(q.trouble(err))
 	default:
 		return outbox.Retryable(q.trouble(err), 0)
@@ -214,16 +214,6 @@ func fits(text string) bool {
 	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool {
 		return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0xfffe || r == 0xffff
 	})
-}
-
-// aboutContent reports whether a refusal is about what was sent, and not about who sent it, where or how often.
-func aboutContent(code string) bool {
-	for _, word := range []string{"InvalidMessageContents", "InvalidParameterValue", "InvalidAttributeValue", "MissingParameter", "MissingRequiredParameter", "Unsupported", "TooLong"} {
-		if strings.Contains(code, word) {
-			return true
-		}
-	}
-	return false
 }
 
 // code is one of the codes above, below the kind's own name.
