@@ -85,6 +85,7 @@ Exit codes: 0 done; 1 the answer is no, or it failed; 2 the command line or its 
 	root.AddCommand(
 		a.consumersCommand(),
 		a.demoCommand(),
+		a.destinationsCommand(),
 		a.devCommand(),
 		a.enqueueCommand(),
 		a.groupsCommand(),
