@@ -1,0 +1,106 @@
+package devstack
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+)
+
+// drain reads a shard to its end, and returns when its records are done with or ctx has ended.
+func (s *stream) drain(ctx context.Context, shard string) {
+	var pumps sync.WaitGroup
+	defer pumps.Wait()
+	lanes := make([]*lane, s.ParallelizationFactor)
+	for i := range lanes {
+		ctx, end := context.WithCancel(ctx)
+		l := &lane{stream: s, shard: shard, feed: make(chan []streamRecord, readAhead), end: end}
+		lanes[i] = l
+		pumps.Go(func() {
+			defer end()
+			pump{source: l, invoke: s.invoke, concurrency: 1, report: s.ReportBatchItemFailures, say: s.say}.run(ctx)
+		})
+	}
+	s.read(ctx, shard, func(records []streamRecord) {
+		pages := make([][]streamRecord, len(lanes))
+		for _, r := range records {
+			at := int(r.key % uint32(len(lanes)))
+			pages[at] = append(pages[at], r)
+		}
+		for i, page := range pages {
+			if len(page) == 0 {
+				continue
+			}
+			select {
+			case lanes[i].feed <- page:
+			case <-ctx.Done():
+			}
+		}
+	})
+	for _, l := range lanes {
+		close(l.feed)
+	}
+}
+
+// read hands on the records of a shard that pass the filters, until the shard or ctx ends.
+func (s *stream) read(ctx context.Context, shard string, hand func([]streamRecord)) {
+	iterator, kind, last := s.begin[shard], types.ShardIteratorTypeTrimHorizon, ""
+	if iterator != nil {
+		kind = s.StartingPosition
+	}
+	limit := int32(min(s.BatchSize, maxPage))
+	wait := firstPollWait
+	for {
+		var err error
+		if iterator == nil {
+			iterator, err = s.iterator(ctx, shard, kind, last)
+		}
+		var out *dynamodbstreams.GetRecordsOutput
+		if err == nil {
+			out, err = s.Client.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: iterator, Limit: &limit})
+		}
+		var expired *types.ExpiredIteratorException
+		var trimmed *types.TrimmedDataAccessException
+		var gone *types.ResourceNotFoundException
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err == nil:
+		case errors.As(err, &expired):
+			iterator = nil
+			continue
+		case errors.As(err, &trimmed):
+			s.say("records of the shard %s were lost: they expired before they were read", shard)
+			iterator, kind, last = nil, types.ShardIteratorTypeTrimHorizon, ""
+			continue
+		case errors.As(err, &gone):
+			s.say("the shard %s is gone: %v", shard, err)
+			return
+		default:
+			s.say("read failed, again in %v: %v", wait, err)
+			if !sleep(ctx, wait) {
+				return
+			}
+			wait = min(2*wait, maxPollWait)
+			continue
+		}
+		wait = firstPollWait
+		records := make([]streamRecord, 0, len(out.Records))
+		for _, r := range out.Records {
+			record := s.record(r)
+			kind, last = types.ShardIteratorTypeAfterSequenceNumber, record.sequence
+			if passes(s.patterns, record.text) {
+				records = append(records, record)
+			}
+		}
+		hand(records)
+		if iterator = out.NextShardIterator; iterator == nil {
+			return
+		}
+		if len(out.Records) == 0 && !sleep(ctx, shardPause) {
+			return
+		}
+	}
+}
