@@ -53,7 +53,7 @@ fuzz: go ## Fuzz every parser of outside bytes, FUZZTIME each (5s)
 	@grep -rl '^func Fuzz' --include='*_test.go' functions internal cmd | sort -u | while read -r file; do \
 		for target in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' $$file); do \
 			echo "$$(dirname $$file) $$target"; \
-			$(GO) test -run='^$$' -fuzz="^$$target\$$" -fuzztime=$(FUZZTIME) ./$$(dirname $$file) || exit 1; \
+			$(GO) test -run='^$$' -fuzz="^$$target\$$" -fuzztime=$(FUZZTIME) -fuzzminimizetime=10x ./$$(dirname $$file) || exit 1; \
 		done; \
 	done
 
