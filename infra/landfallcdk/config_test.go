@@ -1,6 +1,7 @@
 package landfallcdk_test
 
 import (
+	"crypto/sha256"
 	"debug/elf"
 	"fmt"
 	"os"
@@ -155,7 +156,9 @@ func TestNoSecondLandfallHidesTheFirstInItsStack(t *testing.T) {
 // TestNoFunctionIsDeployedWithoutItsConfiguration looks into the assets, as they will be zipped.
 func TestNoFunctionIsDeployedWithoutItsConfiguration(t *testing.T) {
 	app := awscdk.NewApp(&awscdk.AppProps{Outdir: jsii.String(t.TempDir())})
-	landfall(t, awscdk.NewStack(app, jsii.String("Landfall"), nil), props(t, twoDestinations))
+	stack := awscdk.NewStack(app, jsii.String("Landfall"), nil)
+	landfall(t, stack, props(t, twoDestinations))
+	hash := read(t, stack).Outputs["LandfallConfig"].Value
 	assets, err := filepath.Glob(filepath.Join(*app.Synth(nil).Directory(), "asset.*", "bootstrap"))
 	if err != nil || len(assets) == 0 {
 		t.Fatalf("no assets: %v", err)
@@ -167,6 +170,10 @@ func TestNoFunctionIsDeployedWithoutItsConfiguration(t *testing.T) {
 		cfg, err := config.Load(filepath.Join(filepath.Dir(program), schema.ConfigFile))
 		if err != nil || len(cfg.Destinations) != 2 {
 			t.Errorf("%s has the configuration %v: %v", program, cfg, err)
+		}
+		resolved, err := os.ReadFile(filepath.Join(filepath.Dir(program), schema.ConfigFile))
+		if sum := fmt.Sprintf("%x", sha256.Sum256(resolved)); err != nil || sum != hash {
+			t.Errorf("%s has a configuration with the hash %s, and the stack says %v: %v", program, sum, hash, err)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/jsii-runtime-go"
@@ -25,6 +26,8 @@ type function struct {
 	atOnce int
 	// grants are what it may do, beside what every function may.
 	grants []grant
+	// inline are the statements of its role for that, others those that it has no room for.
+	inline, others []awsiam.PolicyStatement
 }
 
 // plan lists the functions of the configuration, in the order of their making.
@@ -52,6 +55,7 @@ func (b *builder) plan() []function {
 		})
 	}
 	for i, f := range all {
+		all[i].inline, all[i].others = statements(f.grants)
 		if f.parts > 0 { // a run may overlap the ones after it, to the end of its timeout
 			all[i].atOnce = f.parts * int((b.timeout(f.name)+every-1)/every)
 		}
@@ -74,7 +78,7 @@ func (b *builder) function(f function) error {
 	logs := awslogs.NewLogGroup(b.scope, jsii.String(f.id+"Logs"), &awslogs.LogGroupProps{
 		RemovalPolicy: b.removal(), Retention: b.LogRetention,
 	})
-	role, err := b.role(f, logs)
+	role, policies, err := b.role(f, logs)
 	if err != nil {
 		return err
 	}
@@ -102,6 +106,7 @@ func (b *builder) function(f function) error {
 		props.ReservedConcurrentExecutions = jsii.Number(f.atOnce)
 	}
 	made := awslambda.NewFunction(b.scope, jsii.String(f.id), props)
+	made.Node().AddDependency(policies...) // and with it the mappings, which are refused without the rights
 	b.Functions[f.name] = made
 	// The statement about traces came into the role's policy with the function.
 	accept(made.Role().Node().FindChild(jsii.String("DefaultPolicy")).Node().DefaultChild(), wildcards(f)...)

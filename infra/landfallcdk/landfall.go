@@ -163,6 +163,9 @@ func (b *builder) build() error {
 	b.tables()
 	b.makeQueues()
 	b.functions = b.plan()
+	if err := b.fits(); err != nil {
+		return err
+	}
 	for _, f := range b.functions {
 		if err := b.function(f); err != nil {
 			return err

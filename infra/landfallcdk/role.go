@@ -5,22 +5,27 @@ import (
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
+	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 )
 
-// Sizes of a role's policies, in bytes. IAM allows 10,240 for those in the role and 6,144 for each attached one
-// (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html); the CDK attaches what does not fit.
+// Sizes of policies, in bytes. IAM allows a role 10,240 for those in itself and 6,144 for each of ten attached ones
+// (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html).
 const (
-	// usualARN is what the CDK takes an ARN for that is known only when it is deployed.
+	// usualARN is one that is known only when it is deployed.
 	usualARN = 150
 	// maxStatement leaves an attached policy room for everything else in it.
 	maxStatement = 4096
-	// maxRole is for the resources of all statements.
-	maxRole = 10 * maxStatement
+	// maxInline is for the things that grants are about; the rest is for what every function may, and an embedder's.
+	maxInline = 6000
 )
 
-// role of one function: what it is granted, its own log group, its traces.
-func (b *builder) role(f function, logs awslogs.LogGroup) (awsiam.Role, error) {
+// role of one function: what it is granted, its own log group, its traces. Other policies hold what it has no room for.
+func (b *builder) role(f function, logs awslogs.LogGroup) (awsiam.Role, []constructs.IDependable, error) {
+	if len(f.others) > maxPolicies {
+		return nil, nil, fmt.Errorf("the names of queues, functions and secrets that %s works with need %d policies, a role can hold %d: "+
+			"shorten them, or spread the configuration over several stacks", f.name, len(f.others), maxPolicies)
+	}
 	role := awsiam.NewRole(b.scope, jsii.String(f.id+"Role"), &awsiam.RoleProps{
 		AssumedBy:           awsiam.NewServicePrincipal(jsii.String("lambda.amazonaws.com"), nil),
 		Description:         jsii.String("Landfall's " + f.name + " function"),
@@ -35,38 +40,55 @@ func (b *builder) role(f function, logs awslogs.LogGroup) (awsiam.Role, error) {
 			"ec2:AssignPrivateIpAddresses", "ec2:CreateNetworkInterface", "ec2:DeleteNetworkInterface",
 			"ec2:DescribeNetworkInterfaces", "ec2:DescribeSubnets", "ec2:UnassignPrivateIpAddresses"))
 	}
-	total := 0
-	for _, g := range f.grants {
-		chunks, bytes := g.chunks()
-		total += bytes
-		for i, on := range chunks {
+	for _, s := range append(statements, f.inline...) {
+		role.AddToPolicy(s)
+	}
+	var attached []constructs.IDependable
+	for i, s := range f.others {
+		policy := awsiam.NewManagedPolicy(b.scope, jsii.String(fmt.Sprintf("%sPolicy%d", f.id, i+1)), &awsiam.ManagedPolicyProps{
+			Description: jsii.String("Landfall: more of what " + f.name + " may do"),
+			Roles:       &[]awsiam.IRole{role}, Statements: &[]awsiam.PolicyStatement{s},
+		})
+		attached = append(attached, policy)
+	}
+	return role, attached, nil
+}
+
+// statements of grants are those of the role itself, and those for policies of their own.
+func statements(grants []grant) (inline, others []awsiam.PolicyStatement) {
+	room := maxInline
+	for _, g := range grants {
+		for i, on := range g.chunks() {
 			sid := g.sid
 			if i > 0 {
 				sid = fmt.Sprintf("%s%d", sid, i+1)
 			}
-			statements = append(statements, allow(sid, on, g.actions...))
+			var arns []*string
+			bytes := 0
+			for _, t := range on {
+				arns, bytes = append(arns, t.arn), bytes+t.size()
+			}
+			s := allow(sid, arns, g.actions...)
+			if bytes > room {
+				others = append(others, s)
+				continue
+			}
+			inline, room = append(inline, s), room-bytes
 		}
 	}
-	if total > maxRole {
-		return nil, fmt.Errorf("the names of queues, functions and secrets that %s works with take %d bytes in its role, which has room for %d: "+
-			"shorten them, or spread the configuration over several stacks", f.name, total, maxRole)
-	}
-	for _, s := range statements {
-		role.AddToPolicy(s)
-	}
-	return role, nil
+	return inline, others
 }
 
-// chunks are the resources of the grant's statements, none too large to be attached by itself.
-func (g grant) chunks() (all [][]*string, bytes int) {
+// chunks are the things of the grant's statements, none too large to be attached by itself.
+func (g grant) chunks() (all [][]thing) {
 	room := 0
 	for _, t := range g.on {
-		size := max(t.bytes, usualARN)
-		bytes += size
-		if room -= size; room < 0 {
-			all, room = append(all, nil), maxStatement-size
+		if room -= t.size(); room < 0 {
+			all, room = append(all, nil), maxStatement-t.size()
 		}
-		all[len(all)-1] = append(all[len(all)-1], t.arn)
+		all[len(all)-1] = append(all[len(all)-1], t)
 	}
-	return all, bytes
+	return all
 }
+
+func (t thing) size() int { return max(t.bytes, usualARN) }
