@@ -226,8 +226,6 @@ func (m Move) sameAttempt`},
 	{name: "routing, DynamoDB: the next attempt has the old token", file: dbRouteMoveGo, sdk: true,
 		from: `	w.set(schema.Token, text(m.Token))
 `, to: ``},
-	{name: "routing, DynamoDB: the next attempt keeps the mark of the last one", file: dbRouteMoveGo, sdk: true,
-		from: `schema.Extensions, schema.Again, schema.Mark,`, to: `schema.Extensions, schema.Mark,`},
 	{name: "routing, DynamoDB: the history is not written", file: dbRouteMoveGo, sdk: true,
 		from: `w.value(list(past))+")")`, to: `w.value(list())+")")
 	_ = past`},

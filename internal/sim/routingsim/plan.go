@@ -121,16 +121,19 @@ func newPlan(seed uint64) plan {
 }
 
 // hurry makes a world in which several invocations have the same message all the time, and each is slow: what must be
-// told apart then are attempts of which nobody knows who forwarded them.
+// told apart then are attempts of which nobody knows who forwarded them, and messages that are accepted while they are
+// given up.
 func (p *plan) hurry(d *stage.Dice) {
 	p.odds.Slow, p.odds.LongestAnswer = 0.9, 10*time.Second
 	for i := range p.groups {
 		g := &p.groups[i]
 		g.visibility, g.pollers, g.batch, g.ingress.double, g.changes = 2*time.Second, 4, 1+d.Below(3), 0.7, nil
-		g.policy.Accept = stage.Pick(d, routing.Explicit, routing.OnDelivery, routing.OnDelivery)
+		g.policy.Accept = stage.Pick(d, routing.Explicit, routing.OnDelivery)
+		g.policy.AcceptTimeout, g.policy.MaxWait = d.Seconds(time.Second, 10*time.Second), d.Seconds(10*time.Second, time.Minute)
 		for j := range g.consumers {
 			c := &g.consumers[j]
-			c.limit, c.function, c.odds.unreachable, c.odds.forged = routing.Unlimited, false, 0.6, 0.5
+			c.limit, c.function = routing.Unlimited, false
+			c.odds.slow, c.odds.zombie, c.odds.ignore, c.odds.unreachable, c.odds.forged = 0.8, 0, 0.1, 0.6*d.Unit(), 0.5
 		}
 	}
 }
