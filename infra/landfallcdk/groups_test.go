@@ -136,7 +136,7 @@ func TestNoConsumerReachesAnotherGroup(t *testing.T) {
 
 func TestARouterDoesNotReachMoreThanTheTargetsThatWereGiven(t *testing.T) {
 	p := props(t, everything)
-	p.ConsumerTargets = []string{"sqs:courier-*", "sqs:arn:aws:sqs:eu-west-1:210987654321:far-*", "lambda:robot-*", "lambda:pick:live"}
+	p.ConsumerTargets = []string{"sqs:courier-*", "sqs:arn:aws:sqs:eu-west-1:210987654321:far-*", "lambda:robot-*", "lambda:pick:*"}
 	got := synth(t, p)
 	_, policy := got.one("IAM::Policy", "LandfallRouteRoleDefaultPolicy")
 	may := allowed(got, policy)
@@ -145,7 +145,7 @@ func TestARouterDoesNotReachMoreThanTheTargetsThatWereGiven(t *testing.T) {
 			t.Errorf("on %s: %q", queue, may[queue])
 		}
 	}
-	for _, function := range []string{ours("lambda", "function:robot-*"), ours("lambda", "function:pick:live")} {
+	for _, function := range []string{ours("lambda", "function:robot-*"), ours("lambda", "function:pick:*")} {
 		if may[function] != "lambda:InvokeFunction" {
 			t.Errorf("on %s: %q", function, may[function])
 		}

@@ -66,17 +66,17 @@ func wildcards(f function) []finding {
 // join is where consumers that join at run time may have their messages sent.
 type join struct{ kind, name string }
 
-var joinName = regexp.MustCompile(`^(sqs|lambda):((arn:[a-z-]+:(sqs|lambda):[a-z0-9-]+:[0-9]{12}:)?(function:)?[A-Za-z0-9_*-]+(:[A-Za-z0-9_$*-]+)?)$`)
+// joinName has the kind, the name or ARN, the service of the ARN, what stands before the name, and the name.
+var joinName = regexp.MustCompile(`^(sqs|lambda):((?:arn:[a-z-]+:(sqs|lambda):[a-z0-9-]+:[0-9]{12}:)?(function:)?([A-Za-z0-9_*-]+)(:[A-Za-z0-9_$*-]+)?)$`)
 
 // parseJoins reads Props.ConsumerTargets.
 func parseJoins(texts []string) (all []join, err error) {
 	for _, text := range texts {
 		m := joinName.FindStringSubmatch(text)
-		if m == nil || m[4] != "" && m[4] != m[1] || (m[5] != "") != (m[4] == "lambda") || m[6] != "" && m[1] != "lambda" {
+		if m == nil || m[3] != "" && m[3] != m[1] || (m[4] != "") != (m[3] == "lambda") || m[6] != "" && m[1] != "lambda" {
 			return nil, fmt.Errorf("consumer target %q: want sqs: or lambda: and a name or an ARN, in whose name * stands for anything", text)
 		}
-		name := m[2][strings.LastIndexByte(m[2], ':')+1:]
-		if strings.Trim(name, "*-_") == "" {
+		if strings.Trim(m[5], "*-_") == "" {
 			return nil, fmt.Errorf("consumer target %q would let messages be sent to anything: begin the names of consumers alike, and write sqs:that-beginning-*", text)
 		}
 		all = append(all, join{m[1], m[2]})
