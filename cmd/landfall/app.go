@@ -87,6 +87,7 @@ Exit codes: 0 done; 1 the answer is no, or it failed; 2 the command line or its 
 		a.demoCommand(),
 		a.destinationsCommand(),
 		a.devCommand(),
+		a.doctorCommand(),
 		a.enqueueCommand(),
 		a.groupsCommand(),
 		a.initCommand(),

@@ -53,9 +53,10 @@ func (a *app) account(ctx context.Context) (*account, error) {
 type named struct{ output, variable, standard string }
 
 var (
-	outboxName  = named{schema.OutboxTableOutput, schema.OutboxTableEnv, schema.OutboxTable}
-	controlName = named{schema.ControlTableOutput, schema.ControlTableEnv, schema.ControlTable}
-	prefixName  = named{schema.QueuePrefixOutput, schema.QueuePrefixEnv, schema.QueuePrefix}
+	outboxName   = named{schema.OutboxTableOutput, schema.OutboxTableEnv, schema.OutboxTable}
+	receiptsName = named{schema.ReceiptsTableOutput, schema.ReceiptsTableEnv, schema.ReceiptsTable}
+	controlName  = named{schema.ControlTableOutput, schema.ControlTableEnv, schema.ControlTable}
+	prefixName   = named{schema.QueuePrefixOutput, schema.QueuePrefixEnv, schema.QueuePrefix}
 )
 
 // name is the stack's, if one is meant, else the environment's, else the default.

@@ -121,7 +121,7 @@ func (s *said) check(args []string, needsReason bool) error {
 	if len(args) > 1 {
 		n, err := strconv.Atoi(args[1])
 		if err != nil || n < 1 || n > outboxdb.MaxControlledConcurrency {
-			return fmt.Errorf("N: want a number from 1 to %d", outboxdb.MaxControlledConcurrency)
+			return fmt.Errorf("the limit: want a number from 1 to %d", outboxdb.MaxControlledConcurrency)
 		}
 		s.limit = n
 	}

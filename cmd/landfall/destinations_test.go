@@ -60,10 +60,10 @@ func TestNoDestinationIsChangedByADryRunOrAMistake(t *testing.T) {
 		"pause charge --reason=":                                      "--reason: say why",
 		"pause charge --reason x --by=":                               "--by",
 		"pause nobody --reason x --by ann":                            `"nobody" is no destination`,
-		"limit charge 0 --reason x --by ann":                          "N: want a number from 1 to 1000",
-		"limit charge 1001 --reason x --by ann":                       "N: want a number",
+		"limit charge 0 --reason x --by ann":                          "the limit: want a number from 1 to 1000",
+		"limit charge 1001 --reason x --by ann":                       "the limit: want a number",
 		"limit charge --reason x --by ann":                            "accepts 2 arg",
-		"limit charge two --reason x --by ann":                        "N: want a number",
+		"limit charge two --reason x --by ann":                        "the limit: want a number",
 		"resume nobody --by ann":                                      `"nobody" is no destination`,
 		"pause charge --by ann --reason " + strings.Repeat("x", 1025): "--reason: at most",
 	} {
