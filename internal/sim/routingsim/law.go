@@ -101,7 +101,8 @@ func (l *law) redriven(id routing.ID, m *message) {
 	l.Happened["given up by the queue"]++
 	r := l.record(id)
 	r.redriven = true
-	l.Must(r.ended() || m.routed < backstop(m.receives), "backstop", "%s is given up by its queue after %d receives, and was routed at its %dth",
+	final := r.state == routing.Accepted || r.state == routing.Dead // somebody may be about to bury it
+	l.Must(final || m.routed < backstop(m.receives), "backstop", "%s is given up by its queue after %d receives, and was routed at its %dth",
 		id, m.receives, m.routed)
 }
 
