@@ -180,8 +180,11 @@ func (g *groups) loads(ctx context.Context, views []memberView) (problems []erro
 	for i := range views {
 		v := &views[i]
 		if queue, isQueue := strings.CutPrefix(v.Target, schema.TargetSQS+":"); isQueue {
-			var err error
-			v.BufferDepth, v.CurrentInFlight, err = g.queue(ctx, queue)
+			waiting, inFlight, err := g.queue(ctx, queue)
+			if err == nil {
+				*inFlight += *waiting // as the router counts
+			}
+			v.BufferDepth, v.CurrentInFlight = waiting, inFlight
 			problems = append(problems, err)
 		}
 	}

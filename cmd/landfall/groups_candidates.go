@@ -60,7 +60,7 @@ func (g *groups) fill(ctx context.Context, all []routing.Consumer) error {
 			problems = append(problems, err)
 			continue
 		}
-		all[i].BufferDepth, all[i].CurrentInFlight = *waiting, *inFlight
+		all[i].BufferDepth, all[i].CurrentInFlight = *waiting, *waiting+*inFlight
 	}
 	return errors.Join(problems...)
 }

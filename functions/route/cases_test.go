@@ -317,3 +317,17 @@ func TestARowThatIsSentTwiceIsNoSecondMessage(t *testing.T) {
 		}
 	})
 }
+
+// TestNobodyIsGivenMoreThanItsLimit though it reads nothing: what waits in its queue is its own, too.
+func TestNobodyIsGivenMoreThanItsLimit(t *testing.T) {
+	inBubble(t, strings.Replace(couriers, "{north: {sqs: north}, south: {sqs: south}}", "{north: {sqs: north, max_in_flight: 3}}", 1), func(b *bench) {
+		b.send("1", "2", "3", "4", "5", "6", "7")
+		b.run(20 * time.Second)
+		if n := b.depth("north"); n != 3 {
+			b.Errorf("%d messages for a consumer that may have 3", n)
+		}
+		if n := b.work("north", routing.Accept); n != 3 {
+			b.Errorf("%d accepted", n)
+		}
+	})
+}

@@ -32,11 +32,11 @@ type Consumer struct {
 
 // ConsumerState is what is known of a consumer at the time of a snapshot.
 type ConsumerState struct {
-	// CurrentInFlight is how many messages it has taken and not finished.
+	// CurrentInFlight is how many messages it was given and has not finished, begun or not.
 	CurrentInFlight int64
 	// MaxInFlight is how many it may have; 0: it takes nothing.
 	MaxInFlight int64
-	// BufferDepth is how many messages wait before it.
+	// BufferDepth is how many of them wait before it.
 	BufferDepth int64
 	// Tags are what it is good at.
 	Tags []string

@@ -133,7 +133,7 @@ func (g *Groups) loads(ctx context.Context, consumers []routing.Consumer, now ti
 			defer func() { <-slots }()
 			var load Load
 			load, problems[i] = g.Queues.Load(ctx, queue)
-			c.CurrentInFlight, c.BufferDepth = load.InFlight, load.Waiting
+			c.CurrentInFlight, c.BufferDepth = load.Given(), load.Waiting
 		})
 	}
 	all.Wait()

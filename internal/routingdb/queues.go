@@ -25,6 +25,10 @@ type Load struct {
 	InFlight, Waiting int64
 }
 
+// Given is how many messages a consumer has that it has not finished. What waits counts, too: nobody else gets it, and a
+// consumer that reads nothing would never be full.
+func (l Load) Given() int64 { return l.InFlight + l.Waiting }
+
 // Freshness is for how long a load is good.
 const Freshness = time.Second
 
