@@ -331,3 +331,22 @@ func TestNobodyIsGivenMoreThanItsLimit(t *testing.T) {
 		}
 	})
 }
+
+// TestNoConsumerIsForgottenThatWasAwayForAWhile: the only one there is gets its message once it can be reached, however
+// often its deadline was moved before.
+func TestNoConsumerIsForgottenThatWasAwayForAWhile(t *testing.T) {
+	inBubble(t, strings.Replace(couriers, "{north: {sqs: north}, south: {sqs: south}}", "{north: {sqs: later}}", 1), func(b *bench) {
+		b.send("hello")
+		b.run(10 * time.Minute)
+		if _, err := b.sqs.CreateQueue(b.Context(), &sqs.CreateQueueInput{QueueName: aws.String("later")}); err != nil {
+			b.Fatal(err)
+		}
+		b.run(3 * time.Minute)
+		if n := b.depth("later"); n < 1 || n > 2 { // it accepts nothing, so that it may have had one more
+			b.Errorf("it has %d messages", n)
+		}
+		if n := b.work("later", routing.Accept); n != 1 {
+			b.Errorf("%d accepted", n)
+		}
+	})
+}

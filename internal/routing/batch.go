@@ -120,7 +120,7 @@ func (b *batch) decide(f *flow) {
 		return
 	}
 	f.step = Decide(s)
-	if f.step.End == EndLapsed || f.step.Move != nil && f.step.Move.Kind == Extend {
+	if f.step.End == EndLapsed || f.step.Move != nil && f.step.Move.Kind == Extend && !f.step.Move.NotTaken {
 		b.lapses.note(f.Incoming.Group, f.receipt.Consumer, f.receipt.Deadline, s.Now)
 	}
 	f.done = !f.step.Select // unless the write is refused, or the forward answers

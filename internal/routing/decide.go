@@ -98,7 +98,8 @@ type Step struct {
 //	           chosen                       reassign, hold, forward
 //	           nobody chosen                hold with back-off
 //	pending    delivered, unknown           nothing: it is held
-//	pending    refused, errored             somebody else is there: select, else hold with back-off
+//	pending    refused, errored             somebody else is there: select
+//	                                        else hold with back-off; extended before: extend as not taken
 //
 // Where delivery counts as acceptance:
 //
@@ -190,9 +191,14 @@ func (s Situation) moveOn(end End) Step {
 	case s.Current == DrainingMember: // it may accept yet, and somebody may join
 		return s.wait()
 	}
+	m := s.extend()
+	return Step{Move: &m, Hold: s.until(m.Deadline), Forward: s.Receipt.Extensions == 0}
+}
+
+func (s Situation) extend() Move {
 	m := s.move(Extend)
 	m.Deadline = s.Now.Add(s.Policy.AcceptTimeout)
-	return Step{Move: &m, Hold: s.until(m.Deadline), Forward: s.Receipt.Extensions == 0}
+	return m
 }
 
 // deliverAgain is for an attempt of which nobody knows whether it was delivered: the same consumer gets it
@@ -231,7 +237,13 @@ func (s Situation) answered() Step {
 	case s.Others && !(onDelivery && s.Receipt.Again): // unmarked, only who wrote it has forwarded it
 		return Step{Select: true, End: end, Seen: s.Now}
 	}
-	return s.wait()
+	step := s.wait()
+	if s.Receipt.Extensions > 0 && s.Current == LiveMember { // or it would not be forwarded any more
+		m := s.extend()
+		m.NotTaken = true
+		step.Move = &m
+	}
+	return step
 }
 
 func (s Situation) move(kind MoveKind) Move {

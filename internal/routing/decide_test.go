@@ -144,9 +144,13 @@ func TestDecide(t *testing.T) {
 		{"refused", situation(pending, event(routing.ForwardRefused)), brief{Selects: true, Select: routing.EndRefused}},
 		{"refused, chosen", situation(pending, chosen("b", routing.EndRefused)), brief{Move: routing.Reassign, To: "b", Until: end, Hold: 30 * time.Second, Forward: true}},
 		{"refused, nobody else", situation(pending, event(routing.ForwardRefused), alone), brief{Hold: backOff}},
+		{"refused, nobody else, extended", situation(pending, extended, event(routing.ForwardRefused), alone), brief{Move: routing.Extend, Until: end, Hold: backOff}},
+		{"refused, nobody else, extended, draining", situation(pending, extended, event(routing.ForwardRefused), alone, draining), brief{Hold: backOff}},
 		{"refused, nobody chosen", situation(pending, event(routing.NobodyChosen)), brief{Hold: backOff}},
 		{"errored", situation(pending, event(routing.ForwardErrored)), brief{Selects: true, Select: routing.EndErrored}},
 		{"errored, nobody else", situation(pending, event(routing.ForwardErrored), alone), brief{Hold: backOff}},
+
+		{"errored, nobody else, extended", situation(pending, extended, event(routing.ForwardErrored), alone), brief{Move: routing.Extend, Until: end, Hold: backOff}},
 
 		{"accepted", situation(accepted), brief{Delete: true}},
 		{"accepted, past max_wait", situation(accepted, tooOld, received(999)), brief{Delete: true}},

@@ -46,6 +46,9 @@ type Move struct {
 	Consumer   string
 	OnDelivery bool
 	Deadline   time.Time
+	// NotTaken says of Extend that the consumer demonstrably did not take the forward: it is forwarded once more then
+	// as if the deadline had never been moved.
+	NotTaken bool
 	// End is why Reassign leaves the consumer, and Seen when that was seen.
 	End  End
 	Seen time.Time
@@ -98,7 +101,9 @@ func (m Move) Apply(r Receipt) (Receipt, error) {
 		return m.attempt(r), nil
 	case Extend:
 		r.Deadline, r.Mark = m.Deadline, m.Token
-		r.Extensions++
+		if r.Extensions++; m.NotTaken {
+			r.Extensions = 0
+		}
 	case MarkAgain:
 		r.Again = true
 	case Accept:

@@ -86,7 +86,7 @@ type Receipt struct {
 	// AssignedAt is when the attempt was written, Deadline until when the consumer has.
 	AssignedAt time.Time
 	Deadline   time.Time
-	// Extensions counts how often the deadline was moved because nobody else was there.
+	// Extensions counts how often the deadline was moved because nobody else was there, since a forward was not taken.
 	Extensions int
 	// Again says that another invocation than the one that wrote the attempt forwards it, too: then no
 	// refusal proves that it was not delivered. OnDelivery only.

@@ -25,8 +25,11 @@ func (w *write) move(m routing.Move) bool {
 			return false
 		}
 		w.requireUnchanged(m.From)
-		extensions := w.name(schema.Extensions)
-		w.sets = append(w.sets, extensions+" = if_not_exists("+extensions+", "+w.value(number(0))+") + "+w.value(number(1)))
+		if extensions := w.name(schema.Extensions); m.NotTaken {
+			w.setOrRemove(schema.Extensions, nil)
+		} else {
+			w.sets = append(w.sets, extensions+" = if_not_exists("+extensions+", "+w.value(number(0))+") + "+w.value(number(1)))
+		}
 		w.set(schema.Deadline, millis(m.Deadline))
 		w.set(schema.Mark, text(m.Token))
 	case routing.MarkAgain:

@@ -42,6 +42,7 @@ var moves = []struct {
 	{"reassign, by another's token", ". . . . . . . . . .", routing.Reassign, otherToken},
 	{"reassign, read before it was marked again", ". p p p p . p . . .", routing.Reassign, notAgain},
 	{"extend", ". p p p p p . . . .", routing.Extend, nil},
+	{"extend, not taken", ". p p p p p . . . .", routing.Extend, notTaken},
 	{"extend, deadline moved since", ". . . . . . . . . .", routing.Extend, oldDeadline},
 	{"extend, by another's token", ". . . . . . . . . .", routing.Extend, otherToken},
 	{"again", ". . . . p = . . . .", routing.MarkAgain, nil},
@@ -61,6 +62,8 @@ var moves = []struct {
 }
 
 func oldDeadline(m *routing.Move) { m.From.Deadline = m.From.Deadline.Add(-time.Millisecond) }
+
+func notTaken(m *routing.Move) { m.NotTaken = true }
 
 func otherState(m *routing.Move) {
 	if m.From.State == routing.Pending {

@@ -43,11 +43,16 @@ func (l *law) moving(i *instance, m routing.Move) {
 			must(false, "I9", "it says not why")
 		}
 	case routing.Extend:
-		must(!m.At.Before(from.Deadline), "schedule", "its deadline has not come")
+		answers := p.told.answers[from.Token]
+		if m.NotTaken {
+			must(slices.Contains(answers, routing.NotTaken) || slices.Contains(answers, routing.Failed), "effort", "no forward was answered so")
+		} else {
+			must(!m.At.Before(from.Deadline), "schedule", "its deadline has not come")
+			later(i.lapses, lapse{m.Group, from.Consumer}, from.Deadline)
+		}
 		must(len(others) == 0, "effort", fmt.Sprintf("%v are there", others))
 		must(slices.Contains(live(s, m.At), from.Consumer), "effort", from.Consumer+" is no live member")
 		must(m.Deadline.Equal(m.At.Add(s.Policy.AcceptTimeout)), "schedule", "the deadline is another")
-		later(i.lapses, lapse{m.Group, from.Consumer}, from.Deadline)
 	case routing.Accept:
 		must(from.OnDelivery && slices.Contains(p.told.answers[from.Token], routing.Taken), "I9", "nobody took it")
 	case routing.Kill:

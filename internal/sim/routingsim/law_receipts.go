@@ -43,7 +43,9 @@ func (l *law) observe(o *operation, before, after routing.Receipt, granted bool)
 	case routing.Extend:
 		l.Must(same && r.state == routing.Pending && m.From.Deadline.Equal(was.deadline), "I9",
 			"%s is extended though its attempt changed", m.ID)
-		was.deadline, was.extended = m.Deadline, was.extended+1
+		if was.deadline, was.extended = m.Deadline, was.extended+1; m.NotTaken {
+			was.extended = 0
+		}
 	case routing.MarkAgain:
 		l.Must(same && was.onDelivery && r.state == routing.Pending, "I9",
 			"%s is marked though its attempt is another", m.ID)
