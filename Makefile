@@ -11,7 +11,7 @@ RACE := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo -race)
 NODE = node --version 2>/dev/null | grep -qE '^v([2-9][0-9]|[1-9][0-9]{2})\.'
 
 .DEFAULT_GOAL := help
-.PHONY: run test build lint synth e2e-localstack fuzz sim sim-mutants conformance foreign figures fmt clean help go
+.PHONY: run test build lint synth e2e-localstack fuzz sim sim-mutants conformance foreign bench fmt clean help go
 
 run: go ## Show the main job on this machine: real payloads, a remote that misbehaves, killed processes
 	@$(GO) build -o build/landfall ./cmd/landfall
@@ -77,8 +77,9 @@ conformance: go ## Hold any AWS endpoint on this machine to our tests: ENDPOINT=
 foreign: go ## Land rows put by Python (boto3) and by the AWS command line; needs both
 	$(GO) test -count=1 -tags foreign ./test/foreign
 
-figures: go ## Count what an effect costs, and hold docs/cost.md to it
-	$(GO) test -count=1 -v ./internal/figures
+bench: go ## Count what an effect costs, in units, requests, CPU and dollars: build/bench.json, docs/cost.md
+	@$(GO) build -o build/landfall ./cmd/landfall
+	@./build/landfall bench --html build/bench.html --page docs/cost.md --plots docs/cost $(ARGS)
 
 fmt: go ## Format the code
 	gofmt -w $$(git ls-files '*.go')

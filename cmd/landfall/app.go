@@ -84,6 +84,7 @@ Exit codes: 0 done; 1 the answer is no, or it failed; 2 the command line or its 
 	flags.StringVar(&a.stack, "stack", "", "deployed stack that is meant (default what $LANDFALL_OUTBOX_TABLE and the like name, else landfall-outbox and the like)")
 	root.AddCommand(
 		a.consumersCommand(),
+		a.benchCommand(),
 		a.demoCommand(),
 		a.destinationsCommand(),
 		a.devCommand(),

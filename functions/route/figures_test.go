@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -102,5 +103,19 @@ func measure(t *testing.T, route string, most float64) {
 			}
 		}
 		b.Logf("%d messages in %d invocations, %d log bytes", messages, invocations, len(b.log.String()))
+		everybody := func(ledger.Key) bool { return true }
+		figures, err := json.Marshal(map[string]any{ // for package bench
+			"wru": b.requests("dynamodb", everybody).Write / messages, "rru": b.requests("dynamodb", everybody).Read / messages,
+			"sqs_requests": per("sqs", everybody), "invocations": float64(invocations) / messages, "log_bytes": float64(len(b.log.String())) / messages,
+			"sqs_requests_by": map[string]float64{
+				"Landfall":         per("sqs", func(k ledger.Key) bool { return k.Caller == "route" }),
+				"Lambda's mapping": per("sqs", func(k ledger.Key) bool { return k.Caller == "mapping" }),
+				"the consumers":    per("sqs", func(k ledger.Key) bool { return k.Caller == "consumer" }),
+			},
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Attr("routed", string(figures))
 	})
 }

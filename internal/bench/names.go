@@ -1,0 +1,26 @@
+package bench
+
+import "github.com/landfall-dev/landfall/internal/schema"
+
+// Names of effects and ways.
+const (
+	OneKB         = "1 KB"
+	Webhooks      = "154 webhooks"
+	Plain         = "by itself"
+	InTransaction = "in a transaction"
+)
+
+// fullBatch is how many rows the stream's mapping gives an invocation at most.
+const fullBatch = schema.StreamBatch
+
+// What the tests tell, and Go's benchmarks that are figures.
+const (
+	countedAttr = "counted"
+	routedAttr  = "routed"
+
+	benchOwn        = "stream/Effect/own"       // one effect, without the SDK
+	benchSDK        = "stream/Effect/with_sdk"  // one effect, on a null transport
+	benchRouted     = "route/Message/with_sdk"  // one message, on a null transport
+	benchRoutedCall = "route/Message/sdk_alone" // the same requests without Landfall
+	benchDecision   = "routefn/Select/cel/filter"
+)

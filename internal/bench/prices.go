@@ -1,0 +1,100 @@
+package bench
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+)
+
+// Prices are AWS's list prices in dollars, without free tiers and discounts for volume: DynamoDB on demand in the
+// standard table class, SQS's standard queues, Lambda on arm64, CloudWatch. Schedules of EventBridge, deletions by the
+// table's time to live and the reads of a Lambda trigger from the table's stream are free.
+type Prices struct {
+	Region     string  `json:"region"`
+	Date       string  `json:"date"` // when they were looked up
+	Write      float64 `json:"million_write_units"`
+	Read       float64 `json:"million_read_units"`
+	SQSRequest float64 `json:"million_sqs_requests"`
+	Invocation float64 `json:"million_invocations"`
+	GBSecond   float64 `json:"gb_second"`
+	LogGB      float64 `json:"gb_logs"` // ingested; metrics come as logs
+	Metric     float64 `json:"metric_month"`
+
+	// MemoryMiB is the functions' default memory; PlatformLogBytes is what Lambda itself writes for an invocation
+	// (START, END and REPORT lines with a trace id, and what CloudWatch adds to each).
+	MemoryMiB        float64 `json:"memory_mib"`
+	PlatformLogBytes float64 `json:"platform_log_bytes"`
+}
+
+//go:embed prices.json
+var pricesJSON []byte
+
+func prices() (p Prices, err error) {
+	if err := json.Unmarshal(pricesJSON, &p); err != nil {
+		return p, fmt.Errorf("read the prices: %w", err)
+	}
+	return p, nil
+}
+
+// Bill is what a million effects cost.
+type Bill struct {
+	Name  string `json:"name"`
+	Lines []Line `json:"lines"`
+	// Total is in dollars. Only that of the headline is a figure of its own.
+	Total    float64 `json:"usd_per_million"`
+	Headline bool    `json:"headline"`
+}
+
+// Line is a part of a bill.
+type Line struct {
+	What    string  `json:"what"`
+	Dollars float64 `json:"usd"`
+}
+
+// bill prices a million effects, with so many invocations for each, and of each so much CPU in µs.
+func (p Prices) bill(name string, e Effect, invocations, cpuMicros float64) Bill {
+	const million, gb = 1e6, 1 << 30
+	platform := invocations * p.PlatformLogBytes
+	b := Bill{Name: name, Lines: []Line{
+		{"DynamoDB: writes of the table", e.TableWrites * p.Write},
+		{"DynamoDB: writes of the index", e.IndexWrites * p.Write},
+		{"DynamoDB: reads", (e.Reads + e.ControlReads) * p.Read},
+		{"SQS: requests", e.SQSRequests * p.SQSRequest},
+		{"Lambda: invocations", invocations * p.Invocation},
+		{"Lambda: CPU", cpuMicros / million * p.MemoryMiB / 1024 * p.GBSecond * million},
+		{"CloudWatch: metrics and Landfall's own lines", (e.LogBytes + e.MetricBytes) * million / gb * p.LogGB},
+		{"CloudWatch: Lambda's own lines", platform * million / gb * p.LogGB},
+	}}
+	for _, line := range b.Lines {
+		b.Total += line.Dollars
+	}
+	return b
+}
+
+// month is what a month costs in which nothing happens, and the metrics of a destination in a busy one.
+func (p Prices) month(i Idle) (idle, metrics float64) {
+	const million, gb = 1e6, 1 << 30
+	return i.Reads/million*p.Read + i.Invocations/million*p.Invocation +
+		(i.MetricBytes+i.Invocations*p.PlatformLogBytes)/gb*p.LogGB, float64(i.Metrics) * p.Metric
+}
+
+// bills are those that docs/cost.md shows: of rows of 1 KB, as they come at 20 a second, alone, and in full batches;
+// and of rows in trouble.
+func (d Details) bills(p Prices) (list []Bill) {
+	cpu := d.micros(benchSDK)
+	for _, way := range []string{InTransaction, Plain} {
+		for _, e := range d.Effects {
+			if e.Name != OneKB || e.Way != way || !e.Gzip {
+				continue
+			}
+			name := fmt.Sprintf("1 KB, %s, in batches of %d", way, e.Batch)
+			b := p.bill(name, e, e.Invocations, cpu)
+			b.Headline = way == InTransaction && e.Batch == 1
+			list = append(list, b)
+		}
+	}
+	for _, e := range d.Trouble {
+		list = append(list, p.bill("1 KB, by itself, "+e.Name, e, e.Invocations, cpu))
+	}
+	return list
+}
