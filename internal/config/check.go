@@ -147,7 +147,7 @@ func plain(key string) string {
 	return key
 }
 
-// Warnings are about destinations that are valid but will not do what their owner seems to expect.
+// Warnings are about destinations and groups that are valid but will not do what their owner seems to expect.
 func (cfg *Config) Warnings() []string {
 	var warnings []string
 	for _, name := range cfg.Names() {
@@ -174,7 +174,7 @@ func (cfg *Config) Warnings() []string {
 				"destinations.%s: the URL leads to a private address, so every send will be refused: set allow_private: true", name))
 		}
 	}
-	return warnings
+	return append(warnings, cfg.groupWarnings()...)
 }
 
 // finite keeps infinities and not-a-number out of where JSON could not write them.

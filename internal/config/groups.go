@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -221,4 +222,18 @@ func (c *checker) name(path, name, what string) {
 	if outbox.ValidateDestination(name) != nil {
 		c.failf(path, "%s cannot name %s: 1 to 63 lower-case letters, digits and hyphens, and no hyphen first", quote(name), what)
 	}
+}
+
+// groupWarnings are about groups that give messages up earlier than they say: each time that a message comes back counts,
+// and at nine tenths of what the ingress queue allows it is given up.
+func (cfg *Config) groupWarnings() (warnings []string) {
+	const returns = routing.DefaultMaxReceives * 9 / 10
+	for _, name := range cfg.GroupNames() {
+		if g := cfg.Groups[name]; g.MaxWait/g.AcceptTimeout > returns {
+			warnings = append(warnings, fmt.Sprintf(
+				"groups.%s: a message that nobody accepts may be given up after it came back %d times, which can be %v and not max_wait, %v: a longer accept_timeout or a shorter max_wait is true",
+				name, returns, returns*g.AcceptTimeout, g.MaxWait))
+		}
+	}
+	return warnings
 }

@@ -151,3 +151,21 @@ func TestPolicyOfAGroupLosesNothing(t *testing.T) {
 		t.Errorf("defaults differ from the domain's (-want +got):\n%s", diff)
 	}
 }
+
+func TestGroupsThatGiveUpEarlyAreNotPassedOverInSilence(t *testing.T) {
+	t.Parallel()
+	for keys, warns := range map[string]bool{
+		"accept_timeout: 4s, max_wait: 1h":    false, // 900 times
+		"accept_timeout: 3s, max_wait: 1h":    true,
+		"accept_timeout: 30s, max_wait: 90h": true,
+		"accept_timeout: 30s":                 false,
+	} {
+		cfg, err := config.ParseYAML("f", []byte("groups:\n  couriers: {accept: explicit, route: least_loaded, "+keys+"}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := cfg.Warnings(); (len(got) == 1) != warns || warns && !strings.Contains(got[0], "groups.couriers") {
+			t.Errorf("%s: warnings %q, want some: %t", keys, got, warns)
+		}
+	}
+}
