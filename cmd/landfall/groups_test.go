@@ -216,6 +216,12 @@ func TestNothingThatIsSaidOfAGroupIsHidden(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 
+	b.must("", "consumers", "drain", "couriers", "east", "--by", "cid")
+	var again struct{ Before, After memberView }
+	b.read(&again, "consumers", "add", "couriers", "east", "--sqs", "courier-east", "--by", "bob")
+	if again.Before.State != "draining" || again.After.State != "draining" || again.After.MaxInFlight != nil || again.After.ChangedBy != "bob" {
+		t.Errorf("added again: %+v", again)
+	}
 	b.must("", "groups", "reset-route", "couriers")
 	b.must("", "consumers", "drain", "couriers", "north", "--stop", "--by", "cid")
 	b.must("", "consumers", "remove", "couriers", "east")
