@@ -188,12 +188,22 @@ func (f *flow) report(now time.Time) Handled {
 	return f.handled
 }
 
-// each does something about the flows that need it, at once, and waits.
+// atOnce is how many requests about receipts are under way at a time: a batch may have 10,000 messages, and a function
+// of Lambda may have 1,024 files and connections open
+// (https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html).
+const atOnce = 32
+
+// each does something about the flows that need it, several at once, and waits.
 func each(flows []*flow, needs func(*flow) bool, do func(*flow)) {
+	slots := make(chan struct{}, atOnce)
 	var all sync.WaitGroup
 	for _, f := range flows {
 		if needs(f) {
-			all.Go(func() { do(f) })
+			slots <- struct{}{}
+			all.Go(func() {
+				defer func() { <-slots }()
+				do(f)
+			})
 		}
 	}
 	all.Wait()
