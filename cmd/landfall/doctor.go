@@ -130,9 +130,9 @@ func (e *examination) account(ctx context.Context) {
 	}
 	e.permissions(ctx, tables)
 	if e.cfg == nil {
-		e.notChecked("queues and mappings", "they follow from the configuration")
+		e.notChecked("control items, queues and mappings", "they follow from the configuration")
 	} else {
-		e.queues(ctx)
+		e.queues(ctx, e.control(ctx))
 		e.mappings(ctx)
 	}
 	e.deployed()

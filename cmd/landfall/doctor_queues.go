@@ -22,8 +22,8 @@ import (
 // (https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html).
 const hiddenFor = 6
 
-// queues examines those of groups, of their consumers and of destinations.
-func (e *examination) queues(ctx context.Context) {
+// queues examines those of groups, of their members and of destinations.
+func (e *examination) queues(ctx context.Context, members map[string][]routing.Consumer) {
 	prefix, err := e.at.name(prefixName)
 	if err != nil {
 		e.bad("queues", err.Error(), "name the stack that Landfall is in")
@@ -33,11 +33,7 @@ func (e *examination) queues(ctx context.Context) {
 	q := &queueReader{client, routingdb.NewQueues(client)}
 	for _, name := range e.cfg.GroupNames() {
 		e.group(ctx, q, prefix, name)
-		for _, c := range e.cfg.Groups[name].Members() {
-			if queue, isQueue := strings.CutPrefix(c.Target, schema.TargetSQS+":"); isQueue {
-				e.queue(ctx, q, "consumer "+c.ID+" of group "+name, queue)
-			}
-		}
+		e.consumerQueues(ctx, q, name, members[name])
 	}
 	for _, name := range e.cfg.Names() {
 		if d := e.cfg.Destinations[name]; d.SQS != nil && !d.Retired {
@@ -53,6 +49,15 @@ func (e *examination) queue(ctx context.Context, q *queueReader, subject, queue 
 		return
 	}
 	e.ok(subject, "its queue "+queue+" is there")
+}
+
+// consumerQueues examines the queues of a group's consumers.
+func (e *examination) consumerQueues(ctx context.Context, q *queueReader, group string, members []routing.Consumer) {
+	for _, c := range members {
+		if queue, isQueue := strings.CutPrefix(c.Target, schema.TargetSQS+":"); isQueue {
+			e.queue(ctx, q, "consumer "+c.ID+" of group "+group, queue)
+		}
+	}
 }
 
 // queueReader reads queues by name, ARN or URL.
