@@ -20,6 +20,8 @@ import (
 // credentials reports whether there are any that AWS knows.
 func (e *examination) credentials(ctx context.Context) bool {
 	const subject, remedy = "credentials", "aws sts get-caller-identity says the same: log in, or set AWS_PROFILE; for landfall dev, export what it prints"
+	ctx, cancel := context.WithTimeout(ctx, lookFor)
+	defer cancel()
 	if _, err := e.at.sdk.Credentials.Retrieve(ctx); err != nil {
 		e.bad(subject, err.Error(), remedy)
 		return false
@@ -28,7 +30,7 @@ func (e *examination) credentials(ctx context.Context) bool {
 		e.notChecked(subject, "there are some, and an AWS on this machine takes any")
 		return true
 	}
-	who, err := look(ctx, sts.NewFromConfig(e.at.sdk).GetCallerIdentity, &sts.GetCallerIdentityInput{})
+	who, err := sts.NewFromConfig(e.at.sdk).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if err != nil {
 		e.bad(subject, err.Error(), remedy)
 		return false

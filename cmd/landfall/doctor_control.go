@@ -20,10 +20,10 @@ func (e *examination) control(ctx context.Context) map[string][]routing.Consumer
 	if err != nil {
 		return members // it is among the findings about tables
 	}
+	ctx, cancel := context.WithTimeout(ctx, lookFor)
+	defer cancel()
 	g := &groups{cfg: e.cfg, at: e.at, table: table, control: routingdb.NewControl(table, table.name)}
 	for _, name := range e.cfg.GroupNames() {
-		ctx, cancel := context.WithTimeout(ctx, lookFor)
-		defer cancel()
 		now, err := g.read(ctx, name)
 		if err != nil {
 			return members // so are permissions
@@ -31,8 +31,6 @@ func (e *examination) control(ctx context.Context) map[string][]routing.Consumer
 		members[name] = now.consumers
 		e.said(now)
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookFor)
-	defer cancel()
 	d := &destinations{e.cfg, table, outboxdb.NewControls(table, table.name)}
 	all, err := d.controls.Read(ctx)
 	if err != nil {
