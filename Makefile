@@ -11,7 +11,7 @@ RACE := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo -race)
 NODE = node --version 2>/dev/null | grep -qE '^v([2-9][0-9]|[1-9][0-9]{2})\.'
 
 .DEFAULT_GOAL := help
-.PHONY: run test build lint synth e2e-localstack fuzz sim sim-mutants conformance foreign bench fmt clean help go
+.PHONY: run test build lint synth e2e-localstack localstack fuzz sim sim-mutants conformance foreign bench fmt clean help go
 
 run: go ## Show the main job on this machine: real payloads, a remote that misbehaves, killed processes
 	@$(GO) build -o build/landfall ./cmd/landfall
@@ -36,8 +36,11 @@ node_modules/.package-lock.json: package-lock.json
 	@$(NODE) || { echo "The CDK needs Node.js 20 or newer (22 is recommended): https://nodejs.org"; exit 1; }
 	npm ci --no-audit --no-fund
 
-e2e-localstack: go node_modules/.package-lock.json ## Deploy to LocalStack, land rows by its own schedules, destroy (Python 3.13)
+e2e-localstack: go node_modules/.package-lock.json ## Deploy to LocalStack, land and route by its own events, destroy (Python 3.13)
 	test/localstack/e2e.sh
+
+localstack: go node_modules/.package-lock.json ## Deploy landfall.yaml to LocalStack in Docker, and leave it there (needs Docker)
+	test/localstack/up.sh $(ARGS)
 
 lint: go ## Check format, vet, staticcheck and go.mod
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "gofmt would change:"; echo "$$unformatted"; exit 1; }

@@ -1,5 +1,6 @@
 """LocalStack as a process, the CDK's command line against it, and what there is in its account."""
 
+import functools
 import json
 import os
 import shutil
@@ -33,6 +34,7 @@ def until(what: str, seconds: float, condition: Callable[[], T]) -> T:
 
 class LocalStack:
     def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self.log = folder / "localstack.log"
         self.functions = folder / "functions"  # what they print
         shutil.rmtree(self.functions, ignore_errors=True)
@@ -57,6 +59,10 @@ class LocalStack:
             "DNS_ADDRESS": "0",
             "CFN_IGNORE_UNSUPPORTED_RESOURCE_TYPES": "1",  # it has no dashboards
             "FUNCTION_LOGS": str(self.functions),
+            # Seconds between two looks at a queue or a stream; by default they grow to ten, which is longer than what
+            # happens here.
+            "LAMBDA_EVENT_SOURCE_MAPPING_POLL_INTERVAL_SEC": "0.3",
+            "LAMBDA_EVENT_SOURCE_MAPPING_MAX_BACKOFF_ON_EMPTY_POLL_SEC": "1",
             "LAMBDA_RUNTIME_EXECUTOR": "process",
             "PROVIDER_OVERRIDE_DYNAMODB": "moto",
             "PROVIDER_OVERRIDE_DYNAMODBSTREAMS": "moto",
@@ -94,6 +100,7 @@ class LocalStack:
             pass
         self._process.wait()
 
+    @functools.cache
     def client(self, service: str):
         return boto3.client(
             service, endpoint_url=self.environment["AWS_ENDPOINT_URL"], region_name=REGION,
@@ -107,6 +114,18 @@ class LocalStack:
         if check and done.returncode:
             raise SystemExit(f"e2e-localstack: {' '.join(command)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
         return done
+
+    def landfall(self, *arguments: str, check: bool = True) -> str:
+        """What our command line prints."""
+        return self.run(str(self.folder / "landfall"), *arguments, check=check).stdout
+
+    @functools.cache
+    def queue(self, name: str) -> str:
+        """The URL of a queue."""
+        return self.client("sqs").get_queue_url(QueueName=name)["QueueUrl"]
+
+    def function_log(self, name: str) -> str:
+        return (self.functions / (name + ".log")).read_text()
 
     def inventory(self) -> set[str]:
         """Everything of the kinds that a stack of ours has, except the log groups that LocalStack itself makes for
@@ -150,21 +169,22 @@ def free_port() -> int:
 
 
 class CDK:
-    def __init__(self, account: LocalStack, folder: Path, context: dict[str, str]) -> None:
-        self._account, self._folder = account, folder
+    def __init__(self, account: LocalStack, context: dict[str, str]) -> None:
+        self._account, self.assembly = account, str(account.folder / "cdk.out")
         self._context = [word for name, value in context.items() for word in ("--context", f"{name}={value}")]
 
-    def __call__(self, *command: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+    def __call__(self, *command: str, check: bool = True, app: str = "") -> subprocess.CompletedProcess[str]:
+        """Runs the app, unless another or an assembly is given."""
         return self._account.run(
-            "node_modules/.bin/cdk", *command, *self._context, "--app", "build/infra", "--output", str(self._folder / "cdk.out"),
-            check=check, CI="true", CDK_DISABLE_VERSION_CHECK="1",
+            "node_modules/.bin/cdk", *command, *self._context, "--app", app or str(self._account.folder / "infra"), "--output", self.assembly,
+            "--no-notices", check=check, CI="true", CDK_DISABLE_CLI_TELEMETRY="true", CDK_DISABLE_VERSION_CHECK="1",
         )
 
     def bootstrap(self) -> None:
-        self("bootstrap", f"aws://{ACCOUNT}/{REGION}", "--no-notices")
+        self("bootstrap", f"aws://{ACCOUNT}/{REGION}")
 
     def deploy(self) -> dict[str, str]:
         """Returns the stack's outputs."""
-        outputs = self._folder / "outputs.json"
-        self("deploy", "--require-approval", "never", "--no-notices", "--outputs-file", str(outputs))
+        outputs = self._account.folder / "outputs.json"
+        self("deploy", "--require-approval", "never", "--outputs-file", str(outputs))
         return next(iter(json.loads(outputs.read_text()).values()))

@@ -1,7 +1,7 @@
-"""Deploys Landfall to LocalStack, lets its own schedules land rows, deploys a change in mid-flight, and destroys it.
+"""Deploys Landfall to LocalStack, lets it land and route what is put, deploys a change in mid-flight, and destroys it.
 
 e2e.sh prepares everything and runs this. Nothing here starts a function: all that happens to a row after it was put
-happens because EventBridge rules fire.
+happens because the stack's own event source mappings and EventBridge rules do it.
 """
 
 import argparse
@@ -10,189 +10,154 @@ import json
 import signal
 import sys
 import time
-import zlib
 from pathlib import Path
 
+import scenario
 from account import CDK, LocalStack, until
-from remote import Remote, payload
+from check import BEGIN, Checks, say
+from outbox import Outbox
+from remote import Remote
+from routed import Consumer, Routed
 
-BEGIN = time.monotonic()
-FIRST = """\
-defaults: {{send_timeout: 5s, late_arrival: 1s}}
-log_successes: 1
-destinations:
-  charge: {{http: {url}/charge, deduplicates: 24h, allow_private: true}}
-  mail:
-    http: {url}/mail
-    deduplicates: never
-    allow_private: true
-    lookup:
-      http: {url}/mail/{{idempotency_key}}
-      rules:
-        - {{status: 200, pointer: /state, equals: sent, then: completed}}
-        - {{status: 404, then: not_found}}
-  slow: {{http: {url}/slow, deduplicates: never, send_timeout: 110s, allow_private: true}}
-"""
-SECOND = "  added: {{http: {url}/added, deduplicates: never, shards: 3, allow_private: true}}\n"
-ROWS = {
-    # Destination and beginning of the key: how many rows, and how each must end.
-    ("charge", "plain"): (20, "completed"),
-    ("charge", "busy"): (3, "completed"),
-    ("charge", "cut-after"): (3, "completed"),  # repeated, because the remote recognises the key
-    ("charge", "refused"): (2, "failed"),
-    ("mail", "plain"): (20, "completed"),
-    ("mail", "cut-after"): (3, "completed"),  # unknown, until the remote says that it was sent
-    ("mail", "cut-before"): (3, "completed"),  # unknown, until the remote says that it never arrived
-}
-LATER = {("charge", "later"): (10, "completed"), ("added", "later"): (10, "completed")}
-
-
-def say(text: str) -> None:
-    print(f"{time.monotonic() - BEGIN:6.1f} s  {text}", flush=True)
+STACK = "landfall-dev"
 
 
 class Test:
     def __init__(self, folder: Path, architecture: str) -> None:
-        self.folder, self.failed, self.passed = folder, 0, 0
-        self.remote = Remote()
+        self.folder, self.check, self.seconds = folder, Checks(), {}
+        self.remote = Remote({"charge": "Bearer " + scenario.SECRET})
         self.config = folder / "landfall.yaml"
-        self.config.write_text(FIRST.format(url=self.remote.url))
+        self.config.write_text(scenario.first(self.remote.url))
+        self.consumers: list[Consumer] = []
         self.account = LocalStack(folder)
-        self.cdk = CDK(self.account, folder, {
-            "architecture": architecture, "config": str(self.config), "dist": str(folder / "dist"), "stage": "dev",
+        self.cdk = CDK(self.account, {
+            "architecture": architecture, "config": str(self.config), "dist": str(folder / "dist"),
+            "owned_queues": "true", "stack": STACK, "stage": "dev",
         })
-        self.put: list[tuple[str, str, str]] = []  # destination, key, how it must end
-        self.table = ""
-
-    def check(self, what: str, holds: bool, detail: object = "") -> None:
-        if holds:
-            self.passed += 1
-            return
-        self.failed += 1
-        say(f"WRONG: {what} {detail}")
+        self.timed("start")
 
     def run(self) -> None:
-        self.cdk.bootstrap()
-        before = self.account.inventory()
-        say("bootstrapped")
-        outputs = self.cdk.deploy()
-        self.table = outputs["LandfallOutboxTable"]
-        say(f"deployed: {', '.join(sorted(outputs))}")
-        self.check_table()
-        self.put_all(ROWS)
-        self.put_row("slow", "hold-1", "completed", by_command_line=False)
-        say(f"{len(self.put)} rows put; waiting for the rules to fire")
+        before = self.prepare()
+        outputs = self.deploy()
+        self.check.table(self.account.client("dynamodb"), outputs["LandfallOutboxTable"])
+        self.outbox = Outbox(self.account, outputs["LandfallOutboxTable"], STACK, self.config, scenario.SHARDS)
+        self.routed = Routed(self.account, outputs)
+        self.north = self.consumer("e2e-couriers-north")
+        self.put_first()
         self.deploy_in_mid_flight()
-        self.check_diff()
+        self.aide = self.consumer("e2e-night-aide")
+        self.put_all(scenario.MORE)
+        self.check.diff(self.cdk("diff", "--fail", check=False))
         self.wait_until_all_ended()
-        self.check_rows()
-        self.check_logs(outputs)
-        self.destroy(before)
+        self.timed("land")
+        self.check_all(outputs)
+        self.timed("check")
+        self.cdk("destroy", "--force", app=self.cdk.assembly)
+        self.check.nothing_left(self.account.inventory() - before)
+        self.timed("destroy")
 
-    def put_all(self, rows: dict) -> None:
+    def prepare(self) -> set[str]:
+        """Returns what is there before the stack: a secret and a queue that it refers to, among others."""
+        self.cdk.bootstrap()
+        self.account.client("secretsmanager").create_secret(Name=scenario.SECRET_NAME, SecretString=scenario.SECRET)
+        self.account.client("sqs").create_queue(QueueName=scenario.NOTICES)
+        self.timed("bootstrap")
+        return self.account.inventory()
+
+    def deploy(self) -> dict[str, str]:
+        outputs = self.cdk.deploy()
+        self.timed("deploy")
+        say(f"deployed: {', '.join(sorted(outputs))}")
+        return outputs
+
+    def consumer(self, queue: str) -> Consumer:
+        made = Consumer(self.account, self.folder, queue, self.routed.table, self.routed.prefix)
+        self.consumers.append(made)
+        return made
+
+    def put_first(self) -> None:
+        self.put_all(scenario.ROWS)
+        self.put_all(scenario.LATER, later=scenario.LATER_BY)
+        self.direct = {self.routed.send("couriers", {"direct": i}): {"direct": i} for i in range(3)}
+        say(f"{len(self.outbox.put)} rows and {len(self.direct)} messages put")
+
+    def put_all(self, rows: dict, later: float = 0) -> None:
         for (destination, kind), (count, end) in rows.items():
             for i in range(count):
                 # The command line is the Go client: every other kind of writer is like boto3.
-                self.put_row(destination, f"{kind}-{i}", end, by_command_line=destination == "mail" and i % 5 == 0)
-
-    def put_row(self, destination: str, key: str, end: str, by_command_line: bool) -> None:
-        body = json.dumps(payload(destination, key))
-        if by_command_line:
-            self.account.run(
-                "build/landfall", "enqueue", destination, "--key", key, "--data", body, "--config", str(self.config), "--stack", "landfall-dev"
-            )
-        else:
-            pk, now = f"{destination}#{key}", str(time.time_ns() // 1_000_000)
-            lane = zlib.crc32(pk.encode()) % (3 if destination == "added" else 1)
-            self.account.client("dynamodb").put_item(
-                TableName=self.table, ConditionExpression="attribute_not_exists(pk)",
-                Item={"pk": {"S": pk}, "status": {"S": "pending"}, "lane": {"S": f"due#{destination}#{lane}"},
-                      "lane_at": {"N": now}, "created_at": {"N": now}, "payload": {"S": body}},
-            )
-        self.put.append((destination, key, end))
+                if kind == "plain" and i == 0:
+                    self.outbox.put_by_command_line(destination, f"{kind}-{i}", end)
+                else:
+                    self.outbox.put_by_boto3(destination, f"{kind}-{i}", end, later)
 
     def deploy_in_mid_flight(self) -> None:
-        """While a request is in flight that is not answered before the deployment is over."""
-        until("a rule fires", 150, self.remote.held.is_set)
-        say("the dispatch function's rule has fired; deploying a change while a row is in flight")
-        self.config.write_text((FIRST + SECOND).format(url=self.remote.url))
+        """While a request is in flight that is not answered before the deployment is over, and messages look for somebody."""
+        until("messages that nobody takes come back", 150, lambda: self.times_back() >= 1)
+        self.outbox.put_by_boto3("slow", "hold-1", "completed")
+        until("the row that is held is sent", 150, self.remote.held.is_set)
+        say("a row is in flight, and messages look for somebody; deploying a change")
+        self.timed("first")
+        self.config.write_text(scenario.second(self.remote.url))
+        self.check.same("messages that nobody takes are pending", self.routed.states("night"), {"pending": 3})
+        self.check.same("and stay in their queue", sum(self.routed.counts(self.routed.ingress("night"))), 3)
+        self.check.same("the doctor sees what is not deployed", self.troubles(), ["consumer aide of group night", "deployment"])
         self.cdk.deploy()
-        self.check("the row is in flight still", self.row("slow", "hold-1")["status"] == "dispatching")
+        self.check.same("the row is in flight still", self.outbox.row("slow", "hold-1")["status"], "dispatching")
         self.remote.release.set()
+        self.timed("deploy_again")
         say("deployed again")
-        self.put_all(LATER)
+        self.check.same("the doctor finds nothing", self.troubles(), [])
 
-    def row(self, destination: str, key: str) -> dict:
-        item = self.account.client("dynamodb").get_item(TableName=self.table, Key={"pk": {"S": f"{destination}#{key}"}}, ConsistentRead=True)
-        return {name: next(iter(value.values())) for name, value in item.get("Item", {}).items()}
+    def troubles(self) -> list[str]:
+        """In what the deployed stack is not as the configuration wants it, says `landfall doctor`."""
+        found = self.account.landfall("doctor", "--config", str(self.config), "--stack", STACK, "--output", "json", check=False)
+        return [each["subject"] for each in json.loads(found) if each["level"] in ("bad", "warn") and each["subject"] != "tools"]
 
-    def rows(self) -> list[dict]:
-        pages = self.account.client("dynamodb").get_paginator("scan").paginate(TableName=self.table, ConsistentRead=True)
-        return [{name: next(iter(value.values())) for name, value in item.items()} for page in pages for item in page["Items"]]
+    def times_back(self) -> int:
+        """How often every message at night has come back to the router at least."""
+        back = [int(r.get("extensions", 0)) for r in self.routed.receipts("night").values()]
+        return min(back) if len(back) == 3 else 0
 
     def wait_until_all_ended(self) -> None:
-        shown = {}
+        shown = None
+        want = {"couriers": {"accepted": 15 + len(self.direct)}, "night": {"accepted": 3}, "nobody": {"dead": 2}}
 
         def ended() -> bool:
             nonlocal shown
-            count = collections.Counter(row["status"] for row in self.rows())
-            if count != shown:
-                say("rows: " + ", ".join(f"{n} {status}" for status, n in sorted(count.items())))
-                shown = count
-            return count["completed"] + count["failed"] == len(self.put)
+            rows = collections.Counter(row["status"] for row in self.outbox.rows())
+            messages = {group: dict(self.routed.states(group)) for group in want}
+            if (rows, messages) != shown:
+                say(f"rows {dict(sorted(rows.items()))}, messages {messages}")
+                shown = rows, messages
+            left = [count for group in want for count in self.routed.counts(self.routed.ingress(group))]
+            return rows["completed"] + rows["failed"] == len(self.outbox.put) and messages == want and not any(left)
 
-        until("every row ends", 300, ended)
+        until("every row and every message ends", 400, ended)
 
-    def check_table(self) -> None:
-        dynamodb = self.account.client("dynamodb")
-        described = dynamodb.describe_table(TableName=self.table)["Table"]
-        self.check("the index is there", [i["IndexName"] for i in described["GlobalSecondaryIndexes"]] == ["lane-index"])
-        self.check("the stream has new images", described["StreamSpecification"]["StreamViewType"] == "NEW_IMAGE")
-        ttl = dynamodb.describe_time_to_live(TableName=self.table)["TimeToLiveDescription"]
-        self.check("rows expire", ttl.get("AttributeName") == "expires_at", ttl)
+    def check_all(self, outputs: dict[str, str]) -> None:
+        groups, put = ("couriers", "night", "nobody"), self.outbox.put
+        tokens = [receipt["token"] for group in groups for receipt in self.routed.receipts(group).values()]
+        self.check.logs(self.account, outputs, self.outbox.rows(), tokens)
+        self.check.notices(self.routed.receive_all(scenario.NOTICES), put)
+        self.check.rows(self.outbox, self.remote)
+        self.check.couriers(self.routed, put, self.direct, self.north.worked())
+        self.check.night(self.routed, put, self.aide.worked())
+        self.check.nobody(self.routed, put, self.routed.receive_all(self.routed.dead("nobody")))
+        late = {f"e2e-{group}-dozing": self.consumer(f"e2e-{group}-dozing") for group in groups}
+        for queue, consumer in late.items():
+            until(f"{queue} is rid of what is stale", 60, lambda: not any(self.routed.counts(queue)))
+            self.check.same(f"who comes late to {queue} works nothing", consumer.worked(), [])
 
-    def check_rows(self) -> None:
-        remote, duplicates, lost, failed_with_effect = self.remote, 0, 0, 0
-        for destination, key, end in self.put:
-            row, effects = self.row(destination, key), remote.effects[destination, key]
-            duplicates += max(0, effects - 1)
-            lost += row["status"] == "completed" and effects == 0
-            failed_with_effect += row["status"] == "failed" and effects > 0
-            self.check(f"{destination} {key} ends {end}", row["status"] == end, row["status"])
-            sent = 2 if key.startswith(("busy", "cut-before")) or (destination, key[:9]) == ("charge", "cut-after") else 1
-            self.check(f"{destination} {key} was sent {sent} times", remote.requests[destination, key] == sent, remote.requests[destination, key])
-            asked = destination == "mail" and key.startswith("cut")
-            self.check(f"{destination} {key}: the remote was asked: {asked}", (remote.lookups[destination, key] > 0) == asked)
-            self.check(f"{destination} {key} will be deleted", float(row.get("expires_at", 0)) > time.time())
-        self.check("no duplicates", duplicates == 0, duplicates)
-        self.check("nothing lost", lost == 0, lost)
-        self.check("nothing failed that had an effect", failed_with_effect == 0, failed_with_effect)
-        self.check("the remote got what was put", not remote.wrong, remote.wrong)
-        self.figures = {
-            "rows": len(self.put), "effects": sum(remote.effects.values()), "duplicates": duplicates, "lost": lost,
-            "failed_with_effect": failed_with_effect, "lookups": sum(remote.lookups.values()),
-        }
+    def timed(self, what: str) -> None:
+        """The seconds since the last time."""
+        now = time.monotonic() - BEGIN
+        self.seconds[what] = round(now - sum(self.seconds.values()), 1)
 
-    def check_logs(self, outputs: dict[str, str]) -> None:
-        """The rows were claimed by invocations of the deployed function, and its logs hold no secrets."""
-        texts = {name: (self.account.functions / (outputs["LandfallFunction" + name] + ".log")).read_text() for name in ("Dispatch", "Reconcile")}
-        for row in self.rows():
-            self.check(f"{row['pk']} was claimed by an invocation that was logged", f"RequestId: {row['claimed_by']}" in texts["Dispatch"])
-        for name, text in texts.items():
-            self.check(f"{name} writes metrics", '"_aws":{"CloudWatchMetrics"' in text)
-            secrets = [word for word in ("do-not-log", "plain-1", "cut-after-1", "hold-1") if word in text]
-            self.check(f"{name} logs neither payloads nor keys", not secrets, secrets)
-
-    def check_diff(self) -> None:
-        diff = self.cdk("diff", "--fail", "--no-notices", check=False)
-        self.check("cdk diff is clean", diff.returncode == 0, diff.stdout + diff.stderr)
-        say("cdk diff is clean" if diff.returncode == 0 else "cdk diff is not clean")
-
-    def destroy(self, before: set[str]) -> None:
-        self.cdk("destroy", "--force")
-        left = self.account.inventory() - before
-        self.check("destroying leaves nothing", not left, sorted(left))
-        say("destroyed")
+    def close(self) -> None:
+        for each in self.consumers:
+            each.stop()
+        self.account.stop()
+        self.remote.close()
 
 
 def main() -> None:
@@ -205,13 +170,13 @@ def main() -> None:
     try:
         test.run()
     finally:
-        test.account.stop()
-        test.remote.close()
-    figures = test.figures | {"seconds": round(time.monotonic() - BEGIN, 1)}
+        test.close()
+    figures = test.check.figures | {"passed": test.check.passed, "failed": test.check.failed, "seconds": test.seconds}
     (options.build / "e2e.json").write_text(json.dumps(figures, indent=2) + "\n")
-    print(", ".join(f"{name.replace('_', ' ')} {value}" for name, value in figures.items()))
-    print(f"{test.passed} passed, {test.failed} failed")
-    raise SystemExit(1 if test.failed else 0)
+    print(", ".join(f"{name.replace('_', ' ')} {value}" for name, value in test.check.figures.items()))
+    print(", ".join(f"{name.replace('_', ' ')} {value} s" for name, value in test.seconds.items()))
+    print(f"{test.check.passed} passed, {test.check.failed} failed, {time.monotonic() - BEGIN:.0f} s")
+    raise SystemExit(1 if test.check.failed else 0)
 
 
 if __name__ == "__main__":

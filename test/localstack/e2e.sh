@@ -58,8 +58,8 @@ build() {
     CGO_ENABLED=0 GOOS=linux GOARCH=$GOARCH go build -trimpath -buildvcs=false -ldflags='-s -w' -tags=lambda.norpc \
       -o "$BUILD/dist/$function/bootstrap" "./functions/$function"
   done
-  go build -o build/landfall ./cmd/landfall
-  go build -C infra -o ../build/infra .
+  go build -o "$BUILD/landfall" ./cmd/landfall
+  go build -C infra -o "../$BUILD/infra" .
 }
 
 command -v go >/dev/null || fail "go is missing: https://go.dev/dl/"

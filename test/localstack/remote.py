@@ -10,13 +10,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class Remote:
-    def __init__(self) -> None:
+    def __init__(self, authorization: dict[str, str]) -> None:
+        """Destinations may have a header Authorization that their requests must have."""
         self.effects: Counter[tuple[str, str]] = Counter()
         self.requests: Counter[tuple[str, str]] = Counter()
         self.lookups: Counter[tuple[str, str]] = Counter()
         self.held = threading.Event()  # a request is in flight
         self.release = threading.Event()  # and may be answered
         self.wrong: list[str] = []
+        self._authorization = authorization
         self._lock = threading.Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
@@ -31,13 +33,15 @@ class Remote:
         self._server.shutdown()
         self._server.server_close()
 
-    def send(self, destination: str, key: str, body: bytes) -> int | None:
+    def send(self, destination: str, key: str, authorization: str | None, body: bytes) -> int | None:
         """The status to answer with, or None for a connection that ends without one."""
         with self._lock:
             self.requests[destination, key] += 1
             first = self.requests[destination, key] == 1
             if json.loads(body) != payload(destination, key):
                 self.wrong.append(f"{destination} {key}: another body than the row's")
+            if authorization != self._authorization.get(destination):
+                self.wrong.append(f"{destination} {key}: another secret than the destination's")
             if key.startswith("busy") and first:
                 return 429
             if key.startswith("refused"):
@@ -48,7 +52,7 @@ class Remote:
                 self.effects[destination, key] += 1  # charge recognises a repeated key
         if key.startswith("hold"):
             self.held.set()
-            self.release.wait(timeout=100)
+            self.release.wait(timeout=290)  # less than the destination's send_timeout
         return None if key.startswith("cut-after") and first else 200
 
     def look(self, destination: str, key: str) -> int:
@@ -65,11 +69,12 @@ class Remote:
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                status = remote.send(self.path.strip("/"), self.headers.get("Idempotency-Key", ""), body)
+                key = self.headers.get("Idempotency-Key", "")
+                status = remote.send(self.path.strip("/"), key, self.headers.get("Authorization"), body)
                 if status is None:
                     self.close_connection = True
                     return
-                self.reply(status, {"id": "remote-" + self.headers.get("Idempotency-Key", "")})
+                self.reply(status, {"id": "remote-" + key})
 
             def do_GET(self) -> None:
                 destination, key = self.path.strip("/").split("/", 1)

@@ -1,0 +1,84 @@
+"""What is deployed, first and then, and which rows are put.
+
+Three groups: of `couriers`, the consumer that is picked first is dozing, and north takes what it lets lapse. At `night` there
+is nobody but a dozing one, until the second deployment brings an aide. At `nobody` it stays like that.
+"""
+
+from string import Template
+
+SECRET = "e2e-bearer-of-charges"  # in Secrets Manager
+SECRET_NAME = "e2e/charge"
+NOTICES = "e2e-notices"  # a queue that is not the stack's
+
+_DEPLOYED = Template("""\
+defaults: {send_timeout: 5s, late_arrival: 1s}
+log_successes: 1
+groups:
+  couriers:
+    accept: explicit
+    accept_timeout: 15s # north must not be late, however busy this machine is: there is nobody after it
+    route: first_with_capacity
+    consumers: {dozing: {sqs: e2e-couriers-dozing}, north: {sqs: e2e-couriers-north}}
+  night:
+    accept: explicit
+    accept_timeout: 4s
+    route: least_loaded
+    consumers: {dozing: {sqs: e2e-night-dozing}$aide}
+  nobody:
+    accept: explicit
+    accept_timeout: 2s
+    max_wait: 20s
+    route: least_loaded
+    consumers: {dozing: {sqs: e2e-nobody-dozing}}
+destinations:
+  jobs: {group: couriers}
+  shifts: {group: night}
+  orphans: {group: nobody}
+  notices: {sqs: $notices, deduplicates: never}
+  charge: {http: $url/charge, deduplicates: 24h, secret: $secret, allow_private: true}
+  mail:
+    http: $url/mail
+    deduplicates: never
+    allow_private: true
+    lookup:
+      http: $url/mail/{idempotency_key}
+      rules:
+        - {status: 200, pointer: /state, equals: sent, then: completed}
+        - {status: 404, then: not_found}
+  slow: {http: $url/slow, deduplicates: never, send_timeout: 5m, allow_private: true}
+$added""")
+SHARDS = {"added": 3}
+
+
+def first(url: str) -> str:
+    return _DEPLOYED.substitute(url=url, notices=NOTICES, secret=SECRET_NAME, aide="", added="")
+
+
+def second(url: str) -> str:
+    added = f"  added: {{http: {url}/added, deduplicates: never, shards: {SHARDS['added']}, allow_private: true}}\n"
+    return _DEPLOYED.substitute(url=url, notices=NOTICES, secret=SECRET_NAME, aide=", aide: {sqs: e2e-night-aide}", added=added)
+
+
+# Destination and beginning of the key: how many rows, and how each must end.
+ROWS = {
+    ("charge", "plain"): (10, "completed"),
+    ("charge", "busy"): (3, "completed"),
+    ("charge", "cut-after"): (3, "completed"),  # repeated, because the remote recognises the key
+    ("charge", "refused"): (2, "failed"),
+    ("mail", "plain"): (10, "completed"),
+    ("mail", "cut-after"): (3, "completed"),  # unknown, until the remote says that it was sent
+    ("mail", "cut-before"): (3, "completed"),  # unknown, until the remote says that it never arrived
+    ("notices", "plain"): (3, "completed"),
+    ("jobs", "plain"): (10, "completed"),
+    ("shifts", "plain"): (3, "completed"),
+    ("orphans", "plain"): (2, "completed"),
+}
+# After the second deployment.
+MORE = {
+    ("charge", "more"): (5, "completed"),
+    ("added", "more"): (6, "completed"),
+    ("jobs", "more"): (5, "completed"),
+}
+# Not due before the fast path has seen them: only the rule's own firing sends these. Seconds until they are due.
+LATER = {("charge", "later"): (5, "completed")}
+LATER_BY = 15.0
