@@ -3,7 +3,9 @@ package landfalltest
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -29,6 +31,7 @@ type Group struct {
 
 	name     string
 	receipts *routingdb.Receipts
+	sending  sync.Mutex
 }
 
 // NewGroup makes a group of that name, whose consumer is called "consumer".
@@ -56,14 +59,16 @@ func (g *Group) Config() landfall.ConsumerConfig {
 
 // Send has a message come into the group and forwards it to the consumer. It returns the message's id.
 func (g *Group) Send(ctx context.Context, body string) (id string, err error) {
-	if _, err := g.Queues.SendMessage(ctx, &sqs.SendMessageInput{QueueUrl: &g.Ingress, MessageBody: &body}); err != nil {
-		return "", fmt.Errorf("landfalltest: %w", err)
-	}
-	got, err := g.Queues.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{QueueUrl: &g.Ingress, VisibilityTimeout: 43200})
+	g.sending.Lock()
+	defer g.sending.Unlock()
+	sent, err := g.Queues.SendMessage(ctx, &sqs.SendMessageInput{QueueUrl: &g.Ingress, MessageBody: &body})
 	if err != nil {
 		return "", fmt.Errorf("landfalltest: %w", err)
 	}
-	in := got.Messages[0]
+	in, err := g.take(ctx, *sent.MessageId)
+	if err != nil {
+		return "", fmt.Errorf("landfalltest: %w", err)
+	}
 	now := time.Now()
 	receipt, err := g.receipts.Write(ctx, routing.Move{
 		ID: routing.ID{Group: g.name, Message: *in.MessageId}, Kind: routing.Assign, Token: rand.Text(), At: now,
@@ -82,6 +87,34 @@ func (g *Group) Send(ctx context.Context, body string) (id string, err error) {
 		return "", fmt.Errorf("landfalltest: %w", err)
 	}
 	return receipt.Message, nil
+}
+
+// take hides one message of the ingress queue. Others that are visible there, declined ones, stay so.
+func (g *Group) take(ctx context.Context, id string) (taken types.Message, err error) {
+	var others []types.Message
+	for taken.MessageId == nil {
+		got, err := g.Queues.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{QueueUrl: &g.Ingress, MaxNumberOfMessages: 10, VisibilityTimeout: 43200})
+		if err != nil {
+			return taken, err
+		}
+		if len(got.Messages) == 0 {
+			return taken, errors.New("somebody else has received the message from the ingress queue")
+		}
+		for _, m := range got.Messages {
+			if *m.MessageId == id {
+				taken = m
+			} else {
+				others = append(others, m)
+			}
+		}
+	}
+	for _, m := range others {
+		_, err := g.Queues.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{QueueUrl: &g.Ingress, ReceiptHandle: m.ReceiptHandle})
+		if err != nil {
+			return taken, err
+		}
+	}
+	return taken, nil
 }
 
 // MoveOn gives a message to another consumer, as the router does when the time to accept is over: the copy in

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/google/go-cmp/cmp"
 
@@ -147,5 +148,32 @@ func TestAGroupDoesNotMoveOnWhatIsAccepted(t *testing.T) {
 	}
 	if _, err := landfalltest.NewGroup("?"); err == nil {
 		t.Error("a group of an impossible name was made")
+	}
+}
+
+// TestADeclinedMessageDoesNotStandInTheWay of the next ones: it is visible in the ingress queue again.
+func TestADeclinedMessageDoesNotStandInTheWay(t *testing.T) {
+	t.Parallel()
+	group, err := landfalltest.NewGroup("couriers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	consumer := landfall.NewConsumer(group.Receipts, group.Queues, group.Config())
+	for _, body := range []string{"1", "2", "3"} {
+		id, err := group.Send(t.Context(), body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := group.Queues.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: &group.Queue, MessageAttributeNames: []string{"All"}})
+		if err != nil || len(got.Messages) != 1 || *got.Messages[0].Body != body || landfall.MessageID(got.Messages[0]) != id {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		if err := consumer.Decline(t.Context(), got.Messages[0]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shown, err := group.Queues.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: &group.Ingress, MaxNumberOfMessages: 10})
+	if err != nil || len(shown.Messages) != 3 {
+		t.Errorf("%d declined messages are visible, want 3: %v", len(shown.Messages), err)
 	}
 }
