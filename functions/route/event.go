@@ -37,6 +37,9 @@ var errEvent = errors.New(`the event has no "Records" of an SQS queue: is the fu
 // messageID is what an envelope may carry. Ids of SQS are UUIDs.
 var messageID = regexp.MustCompile(`^[!-~]{1,100}$`)
 
+// maxHandle bounds a receipt handle in bytes, so that it fits into an envelope. Those of SQS have some 400.
+const maxHandle = 1024
+
 // parseEvent reads the records of an event, each by itself, and counts those without an id: they cannot even be
 // reported.
 func parseEvent(event []byte) (records []record, unnamed int, err error) {
@@ -71,6 +74,8 @@ func (r *record) check(err error) error {
 		return errors.New("eventSource is not aws:sqs")
 	case r.ReceiptHandle == nil || *r.ReceiptHandle == "":
 		return errors.New("receiptHandle is missing")
+	case len(*r.ReceiptHandle) > maxHandle:
+		return errors.New("receiptHandle is none of SQS: there is no room for it in an envelope")
 	case r.Body == nil || *r.Body == "":
 		return errors.New("body is missing")
 	}

@@ -104,6 +104,7 @@ func TestNoEventIsMistaken(t *testing.T) {
 		"an empty body":                    {record: record("m", members{"body": ""})},
 		"a body of the wrong type":         {record: record("m", members{"body": members{"a": 1}})},
 		"no handle":                        {record: record("m", members{"receiptHandle": nil})},
+		"a handle without end":             {record: record("m", members{"receiptHandle": strings.Repeat("h", 4096)})},
 		"members of later times":           {record: record("m", members{"later": members{"a": 1}}), forwarded: true},
 	} {
 		n++
