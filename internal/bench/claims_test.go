@@ -56,15 +56,16 @@ func hops(seed uint64, lossy bool) faults.Plan {
 }
 
 // deployedClaims counts what workers cost that sweep disjoint parts of 64 shards every minute, beside the fast path,
-// which misses some rows. Rows come at random times within 3 minutes. If the stream stalls, it tells for 15 s of each
-// minute, about the sweep, what is older than that.
+// which misses some rows. Rows come at random times within 3 minutes. If the stream stalls, it tells nothing new for
+// 20 s of each minute, from 12 s before the sweep.
 func deployedClaims(t *testing.T, workers, effects int, stalls bool) (c Claims) {
 	t.Helper()
 	usual := hops(uint64(workers), true)
 	o := localaws.Options{Faults: func(r faults.Request) faults.Fault {
 		f := usual(r)
-		if stalls && r.Operation == "GetRecords" && (r.Time.Second() < 10 || r.Time.Second() >= 55) {
-			f.Late = 15 * time.Second
+		sinceSweep := r.Time.Sub(start) % time.Minute
+		if stalls && r.Operation == "GetRecords" && (sinceSweep < 8*time.Second || sinceSweep >= 48*time.Second) {
+			f.Late = time.Minute
 		}
 		return f
 	}}
@@ -72,7 +73,7 @@ func deployedClaims(t *testing.T, workers, effects int, stalls bool) (c Claims) 
 		bySweep, landed := atomic.Int64{}, atomic.Int64{}
 		w.send = func(_ context.Context, row outbox.Row) outbox.Outcome {
 			time.Sleep(sendTime)
-			if row.ClaimedAt.After(row.CreatedAt.Add(w.policy.HeadStart)) {
+			if row.ClaimedBy == sweepID {
 				bySweep.Add(1)
 			}
 			landed.Add(1)

@@ -60,6 +60,11 @@ func (d Details) tables() map[string]string {
 	for _, b := range d.Dollars {
 		cells = append(cells, fmt.Sprintf("**$%.2f**", b.Total))
 	}
+	dollars += line(cells...)
+	cells = []string{"on top, while the function waits"}
+	for _, b := range d.Dollars {
+		cells = append(cells, fmt.Sprintf("$%.2f", b.Waiting))
+	}
 	all["dollars"] = dollars + line(cells...)
 
 	idle, metrics := d.Prices.month(d.Idle)

@@ -4,6 +4,9 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"time"
+
+	"github.com/landfall-dev/landfall/internal/outbox"
 )
 
 // Prices are AWS's list prices in dollars, without free tiers and discounts for volume: DynamoDB on demand in the
@@ -41,7 +44,10 @@ type Bill struct {
 	Name  string `json:"name"`
 	Lines []Line `json:"lines"`
 	// Total is in dollars. Only that of the headline is a figure of its own.
-	Total    float64 `json:"usd_per_million"`
+	Total float64 `json:"usd_per_million"`
+	// Waiting comes on top: Lambda bills the time in which a function waits for DynamoDB and the remote, too. It is that of
+	// a remote that answers in 50 ms, four rows at a time.
+	Waiting  float64 `json:"usd_waiting"`
 	Headline bool    `json:"headline"`
 }
 
@@ -50,6 +56,13 @@ type Line struct {
 	What    string  `json:"what"`
 	Dollars float64 `json:"usd"`
 }
+
+// wholeCPU is the memory in GB with which a function has one CPU: with less it has less of it, for longer
+// (https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html).
+const wholeCPU = 1769.0 / 1024
+
+// waiting is a claim, a send and a settlement, in the model of latencies.
+const waiting = 62 * time.Millisecond
 
 // bill prices a million effects, with so many invocations for each, and of each so much CPU in µs.
 func (p Prices) bill(name string, e Effect, invocations, cpuMicros float64) Bill {
@@ -61,13 +74,16 @@ func (p Prices) bill(name string, e Effect, invocations, cpuMicros float64) Bill
 		{"DynamoDB: reads", (e.Reads + e.ControlReads) * p.Read},
 		{"SQS: requests", e.SQSRequests * p.SQSRequest},
 		{"Lambda: invocations", invocations * p.Invocation},
-		{"Lambda: CPU", cpuMicros / million * p.MemoryMiB / 1024 * p.GBSecond * million},
+		{"Lambda: CPU", cpuMicros / million * wholeCPU * p.GBSecond * million},
 		{"CloudWatch: metrics and Landfall's own lines", (e.LogBytes + e.MetricBytes) * million / gb * p.LogGB},
 		{"CloudWatch: Lambda's own lines", platform * million / gb * p.LogGB},
 	}}
 	for _, line := range b.Lines {
 		b.Total += line.Dollars
 	}
+	batch := max(1, e.Batch)
+	rounds := float64((batch + outbox.DefaultConcurrency - 1) / outbox.DefaultConcurrency)
+	b.Waiting = waiting.Seconds() * rounds / float64(batch) * p.MemoryMiB / 1024 * p.GBSecond * million
 	return b
 }
 
@@ -78,8 +94,7 @@ func (p Prices) month(i Idle) (idle, metrics float64) {
 		(i.MetricBytes+i.Invocations*p.PlatformLogBytes)/gb*p.LogGB, float64(i.Metrics) * p.Metric
 }
 
-// bills are those that docs/cost.md shows: of rows of 1 KB, as they come at 20 a second, alone, and in full batches;
-// and of rows in trouble.
+// bills are those that docs/cost.md shows: of rows of 1 KB, alone and in full batches, and of rows in trouble.
 func (d Details) bills(p Prices) (list []Bill) {
 	cpu := d.micros(benchSDK)
 	for _, way := range []string{InTransaction, Plain} {
@@ -87,7 +102,7 @@ func (d Details) bills(p Prices) (list []Bill) {
 			if e.Name != OneKB || e.Way != way || !e.Gzip {
 				continue
 			}
-			name := fmt.Sprintf("1 KB, %s, in batches of %d", way, e.Batch)
+			name := fmt.Sprintf("1 KB, %s, %s", way, map[bool]string{true: "alone", false: "in full batches"}[e.Batch == 1])
 			b := p.bill(name, e, e.Invocations, cpu)
 			b.Headline = way == InTransaction && e.Batch == 1
 			list = append(list, b)

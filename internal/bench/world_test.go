@@ -73,12 +73,12 @@ func (b *byteCount) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// inBubble measures on a clock that stands still while nothing waits, at a time of as many digits as today's.
+// inBubble measures on a clock that stands still while nothing waits.
 func inBubble(t *testing.T, o localaws.Options, p outbox.Policy, measure func(*world)) {
 	t.Helper()
 	o.KeepEntries = 1
 	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Until(time.UnixMilli(1_795_000_000_123)))
+		time.Sleep(time.Until(start))
 		w := &world{T: t, account: localaws.New(o), policy: p, send: lands}
 		w.client = dynamodb.NewFromConfig(w.account.Config(application))
 		for _, table := range []*dynamodb.CreateTableInput{outboxdb.Table(schema.OutboxTable), routingdb.ControlTable(schema.ControlTable)} {
@@ -93,8 +93,14 @@ func inBubble(t *testing.T, o localaws.Options, p outbox.Policy, measure func(*w
 	})
 }
 
-// requestID has the length of Lambda's.
-const requestID = "8f5e1c9a-3b7d-4e2f-a1c6-0d9b8e7f6a5c"
+// Request ids have the length of Lambda's.
+const (
+	requestID = "8f5e1c9a-3b7d-4e2f-a1c6-0d9b8e7f6a5c"
+	sweepID   = "5aeeb000-3b7d-4e2f-a1c6-0d9b8e7f6a5c"
+)
+
+// start is when every world begins, a time of as many digits as today's.
+var start = time.UnixMilli(1_795_000_000_123)
 
 // observer counts what the function of one invocation writes.
 func (w *world) observer() *observe.Observer {
@@ -169,7 +175,7 @@ func (w *world) sweep(ctx context.Context, part, of int) (report outbox.Report) 
 	w.Helper()
 	w.run(func(store *outboxdb.Store) {
 		observer := w.observer()
-		d := outbox.Dispatcher{Store: store, Destinations: w.destinations(), ClaimedBy: requestID, Observer: observer, Part: part, Of: of}
+		d := outbox.Dispatcher{Store: store, Destinations: w.destinations(), ClaimedBy: sweepID, Observer: observer, Part: part, Of: of}
 		invocation, cancel := context.WithTimeout(ctx, 105*time.Second) // as deployed, for sends of 30 s
 		defer cancel()
 		var err error
