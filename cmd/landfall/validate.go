@@ -11,6 +11,7 @@ import (
 
 	"github.com/landfall-dev/landfall/internal/config"
 	"github.com/landfall-dev/landfall/internal/outbox"
+	"github.com/landfall-dev/landfall/internal/routefn"
 )
 
 func (a *app) validateCommand() *cobra.Command {
@@ -44,7 +45,7 @@ that accepts on_delivery waits for nobody.`,
 }
 
 func (a *app) validate(path string, rate float64) error {
-	cfg, err := config.LoadFile(path, routesCompile, fitsInFlight(rate))
+	cfg, err := config.LoadFile(path, config.Expressions(routefn.CheckCEL), fitsInFlight(rate))
 	if err != nil {
 		var wrong *config.Error
 		if errors.As(err, &wrong) {

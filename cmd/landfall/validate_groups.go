@@ -7,28 +7,11 @@ import (
 	"time"
 
 	"github.com/landfall-dev/landfall/internal/config"
-	"github.com/landfall-dev/landfall/internal/routefn"
 	"github.com/landfall-dev/landfall/internal/routing"
 )
 
 // maxRate bounds --rate.
 const maxRate = 1_000_000
-
-// routesCompile reports expressions that do not compile, with the place in them; other routes the configuration itself
-// checks.
-func routesCompile(cfg *config.Config) (problems []config.Problem) {
-	for _, name := range cfg.GroupNames() {
-		route := cfg.Groups[name].Route
-		spec := routefn.Spec{Kind: routefn.Kind(route.Kind), Argument: route.Argument}
-		if spec.Kind != routefn.CEL || spec.Argument == "" {
-			continue
-		}
-		if err := spec.Validate(); err != nil {
-			problems = append(problems, config.Problem{Path: "groups." + name + ".route.cel", Message: err.Error()})
-		}
-	}
-	return problems
-}
 
 // fitsInFlight reports the groups that have more messages in flight than SQS allows when so many come in a second.
 func fitsInFlight(rate float64) config.Check {

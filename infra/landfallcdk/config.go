@@ -26,7 +26,7 @@ func (b *builder) load() (err error) {
 	if b.joins, err = parseJoins(b.ConsumerTargets); err != nil {
 		return err
 	}
-	if b.config, err = config.LoadFile(b.ConfigFile, expressions, b.queueNames, b.regions); err != nil {
+	if b.config, err = config.LoadFile(b.ConfigFile, config.Expressions(routefn.CheckCEL), b.queueNames, b.regions); err != nil {
 		return err
 	}
 	if b.resolved, err = b.config.Resolved(); err != nil {
@@ -35,20 +35,6 @@ func (b *builder) load() (err error) {
 	sum := sha256.Sum256(b.resolved)
 	b.hash = hex.EncodeToString(sum[:])
 	return nil
-}
-
-// expressions reports routes that would keep the function from starting.
-func expressions(cfg *config.Config) (problems []config.Problem) {
-	for _, name := range cfg.GroupNames() {
-		route := cfg.Groups[name].Route
-		if route.Kind != string(routefn.CEL) || route.Argument == "" {
-			continue
-		}
-		if err := (routefn.Spec{Kind: routefn.CEL, Argument: route.Argument}).Validate(); err != nil {
-			problems = append(problems, config.Problem{Path: "groups." + name + ".route.cel", Message: err.Error()})
-		}
-	}
-	return problems
 }
 
 // queueNames reports names that are too long, or taken.

@@ -155,10 +155,10 @@ func TestPolicyOfAGroupLosesNothing(t *testing.T) {
 func TestGroupsThatGiveUpEarlyAreNotPassedOverInSilence(t *testing.T) {
 	t.Parallel()
 	for keys, warns := range map[string]bool{
-		"accept_timeout: 4s, max_wait: 1h":    false, // 900 times
-		"accept_timeout: 3s, max_wait: 1h":    true,
+		"accept_timeout: 4s, max_wait: 1h":   false, // 900 times
+		"accept_timeout: 3s, max_wait: 1h":   true,
 		"accept_timeout: 30s, max_wait: 90h": true,
-		"accept_timeout: 30s":                 false,
+		"accept_timeout: 30s":                false,
 	} {
 		cfg, err := config.ParseYAML("f", []byte("groups:\n  couriers: {accept: explicit, route: least_loaded, "+keys+"}\n"))
 		if err != nil {

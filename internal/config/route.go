@@ -132,3 +132,20 @@ func (r *Route) UnmarshalJSON(src []byte) error {
 	}
 	return nil
 }
+
+// Expressions is a check of the routes that are expressions: that they compile, as whoever has the compiler says. Other
+// routes are checked in any case.
+func Expressions(compile func(expression string) error) Check {
+	return func(cfg *Config) (problems []Problem) {
+		for _, name := range cfg.GroupNames() {
+			route := cfg.Groups[name].Route
+			if route.Kind != "cel" || route.Argument == "" {
+				continue
+			}
+			if err := compile(route.Argument); err != nil {
+				problems = append(problems, Problem{Path: "groups." + name + ".route.cel", Message: err.Error()})
+			}
+		}
+		return problems
+	}
+}

@@ -2,7 +2,6 @@ package desk
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
@@ -50,7 +49,7 @@ func (d *Desk) mapStream(ctx context.Context) error {
 	}
 	return d.Stack.MapStream(ctx, devstack.StreamMapping{
 		Function: "stream", Client: dynamodbstreams.NewFromConfig(d.SDK("lambda")), Table: d.OutboxTable(),
-		Filters:               []string{fmt.Sprintf(`{"eventName":["INSERT"],"dynamodb":{"NewImage":{%q:{"S":[%q]}}}}`, schema.Status, schema.StatusPending)},
+		Filters:               []string{schema.StreamFilter},
 		BatchSize:             schema.StreamBatch,
 		StartingPosition:      streamtypes.ShardIteratorTypeTrimHorizon,
 		ParallelizationFactor: devstack.MaxParallelizationFactor, BisectBatchOnFunctionError: true,

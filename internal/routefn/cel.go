@@ -82,6 +82,12 @@ func Compile(source string) (routing.Function, error) {
 	return &celFunction{hash: Spec{Kind: CEL, Argument: source}.Hash(), celPrograms: programs}, nil
 }
 
+// CheckCEL reports what [Compile] would.
+func CheckCEL(source string) error {
+	_, err := compile(source)
+	return err
+}
+
 func compile(source string) (programs *celPrograms, err error) {
 	defer func() { // the library has panicked on valid sources before
 		if recover() != nil {

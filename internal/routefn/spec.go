@@ -56,8 +56,7 @@ func (s Spec) Hash() string {
 // Validate reports what is wrong with the spec, CEL errors with their position.
 func (s Spec) Validate() error {
 	if s.Kind == CEL {
-		_, err := compile(s.Argument)
-		return err
+		return CheckCEL(s.Argument)
 	}
 	return s.check()
 }
