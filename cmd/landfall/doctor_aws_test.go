@@ -186,6 +186,7 @@ func TestAwayFromTheDeskNothingIsForgiven(t *testing.T) {
 	}
 	for _, want := range []string{
 		`"ok","subject":"credentials","message":"arn:aws:iam::123456789012:user/ann in us-east-1"`,
+		`"warn","subject":"group couriers","message":"its ingress queue hides a message for 1m40s, less than six times`,
 		`"warn","subject":"table landfall-control","message":"its time to live is off`,
 	} {
 		if !strings.Contains(string(said), want) {

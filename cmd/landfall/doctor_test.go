@@ -51,7 +51,7 @@ func newPatient(t *testing.T) *patient {
 		queues: map[string]map[string]string{
 			"landfall-dead-couriers": {"MessageRetentionPeriod": strconv.Itoa(14 * day)},
 			"landfall-ingress-couriers": {
-				"MessageRetentionPeriod": strconv.Itoa(4 * day), "VisibilityTimeout": "600", "RedrivePolicy": redrive(arn, 1000),
+				"MessageRetentionPeriod": strconv.Itoa(4 * day), "VisibilityTimeout": "100", "RedrivePolicy": redrive(arn, 1000),
 			},
 			"courier-north": {}, "mail-queue": {},
 		},

@@ -79,9 +79,11 @@ func (a *app) enqueue(ctx context.Context, row landfall.Row) error {
 func writerConfig(cfg *config.Config, table string) landfall.Config {
 	to := landfall.Config{Table: table, Destinations: map[string]landfall.Destination{}}
 	for name, d := range cfg.Destinations {
-		to.Destinations[name] = landfall.Destination{
-			Headers: d.RowHeaders, HeadStart: time.Duration(d.HeadStart), Kind: d.Kind(), Retired: d.Retired, Shards: d.Shards,
+		destination := landfall.Destination{HeadStart: time.Duration(d.HeadStart), Kind: d.Kind(), Retired: d.Retired, Shards: d.Shards}
+		if d.HTTP != nil {
+			destination.Headers = d.RowHeaders
 		}
+		to.Destinations[name] = destination
 	}
 	return to
 }

@@ -82,6 +82,18 @@ func TestEnqueuedRowIsNotLostOrChanged(t *testing.T) {
 	}
 }
 
+func TestRowsForQueuesAndGroupsAreNotRefused(t *testing.T) {
+	t.Parallel()
+	b := setupRows(t)
+	b.args[len(b.args)-1] = write(t, "landfall.yaml", doctorConfig)
+	for _, destination := range []string{"mail", "jobs"} {
+		b.must("", "enqueue", destination, "--key", "k", "--data", "{}")
+		if got := b.must("", "rows", "get", destination, "k", "--payload"); got != "{}" {
+			t.Errorf("%s: payload %q", destination, got)
+		}
+	}
+}
+
 func TestSameRowIsNotRefusedAndOtherContentIsNotAccepted(t *testing.T) {
 	t.Parallel()
 	b := setupRows(t)
