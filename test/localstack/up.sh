@@ -16,8 +16,8 @@ npx cdk deploy --require-approval never -c stage=dev -c architecture="$arch" -c 
 
 cat <<END
 
-The stack landfall-dev is in LocalStack. Its functions run in containers, where this machine is host.docker.internal: let
-destinations of landfall.yaml that are here lead there, and run this again.
+The stack landfall-dev is in LocalStack. Its functions run in containers: a destination on this machine is not at 127.0.0.1
+there, but at host.docker.internal (Docker Desktop), or an address of this machine. Change landfall.yaml, and run this again.
 
     export AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=$AWS_REGION AWS_ENDPOINT_URL=$AWS_ENDPOINT_URL
     ./build/landfall --stack landfall-dev enqueue charge --key order-42 --data '{"amount": 1500}'
