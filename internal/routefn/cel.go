@@ -27,6 +27,9 @@ const (
 	maxComprehensions = 4
 	// maxRegex bounds the program of a regular expression, which must be written in the source.
 	maxRegex = 300
+	// maxSearch bounds the length of a text that is searched, in bytes, times the length of the pattern's program: a
+	// search cannot be interrupted, and takes up to 70 ns for each step.
+	maxSearch = 4_000_000
 	// MaxCost bounds the work of one evaluation, and with it the memory: copying and joining are charged by
 	// length.
 	MaxCost = 200_000
@@ -116,7 +119,7 @@ func compile(source string) (programs *celPrograms, err error) {
 	if issues.Err() != nil {
 		return nil, sourceErrors(issues)
 	}
-	options := []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize), cel.InterruptCheckFrequency(16)}
+	options := []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize), cel.InterruptCheckFrequency(16), searches}
 	uncounted, err := env.Program(guarded, options...)
 	if err != nil {
 		return nil, &SourceError{Text: err.Error()}

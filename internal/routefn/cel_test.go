@@ -207,6 +207,8 @@ func TestCELWorkWithoutEndEnds(t *testing.T) {
 		"a long text doubled":               {`[message.t].map(l, l + l).map(l, l + l).map(l, l + l).exists(l, l == "x") ? "a" : "c"`, `{"t": "` + strings.Repeat("x", megabyte) + `"}`},
 		"a long text copied many times":     {`consumers.map(c, bytes(message.t)).exists(b, b == b"x") ? "a" : "c"`, `{"t": "` + strings.Repeat("x", megabyte) + `"}`},
 		"a long text searched":              {`consumers.exists(c, message.t.contains("y") || message.t.matches("y+z")) ? "a" : "c"`, `{"t": "` + strings.Repeat("x", megabyte) + `"}`},
+		"a text searched in many ways":      {`message.t.matches("(?:x?){90}y") ? "a" : "c"`, `{"t": "` + strings.Repeat("x", megabyte) + `"}`},
+		"the same, written otherwise":       {`matches(message.t, "(?:x?){90}y") ? "a" : "c"`, `{"t": "` + strings.Repeat("x", megabyte) + `"}`},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -1,11 +1,15 @@
 package routefn
 
 import (
+	"regexp"
 	"regexp/syntax"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/overloads"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/interpreter"
 )
 
 // patterns allows regular expressions only where they are written in the source, so that no message brings one
@@ -45,4 +49,30 @@ func patternSize(pattern string) int {
 		return 0
 	}
 	return len(program.Inst)
+}
+
+// searches compiles each pattern once, and searches no text that is too long for it.
+var searches = cel.OptimizeRegex(searched(overloads.Matches), searched(overloads.MatchesString))
+
+func searched(overload string) *interpreter.RegexOptimization {
+	return &interpreter.RegexOptimization{
+		Function: overloads.Matches, OverloadID: overload, RegexIndex: 1,
+		Factory: func(call interpreter.InterpretableCall, pattern string) (interpreter.InterpretableCall, error) {
+			compiled, err := regexp.Compile(pattern)
+			if err != nil {
+				return nil, err
+			}
+			longest := maxSearch / max(1, patternSize(pattern))
+			return interpreter.NewCall(call.ID(), call.Function(), call.OverloadID(), call.Args(), func(args ...ref.Val) ref.Val {
+				text, ok := args[0].(types.String)
+				if !ok {
+					return types.MaybeNoSuchOverloadErr(args[0])
+				}
+				if len(text) > longest {
+					return types.NewErr("a text of %d bytes is too long for the pattern: at most %d", len(text), longest)
+				}
+				return types.Bool(compiled.MatchString(string(text)))
+			}), nil
+		},
+	}
 }
