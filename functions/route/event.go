@@ -43,7 +43,7 @@ const maxHandle = 1024
 // parseEvent reads the records of an event, each by itself, and counts those without an id: they cannot even be
 // reported.
 func parseEvent(event []byte) (records []record, unnamed int, err error) {
-	var e struct{ Records []json.RawMessage }
+	var e struct{ Records lists }
 	if json.Unmarshal(event, &e) != nil || len(e.Records) == 0 {
 		return nil, 0, errEvent
 	}
@@ -58,6 +58,18 @@ func parseEvent(event []byte) (records []record, unnamed int, err error) {
 		records = append(records, r)
 	}
 	return records, unnamed, nil
+}
+
+// lists are the elements of a list, and of every other one that is there under the same name: a record that is read over
+// would count as handled.
+type lists []json.RawMessage
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (l *lists) UnmarshalJSON(text []byte) error {
+	var more []json.RawMessage
+	err := json.Unmarshal(text, &more)
+	*l = append(*l, more...)
+	return err
 }
 
 // check is what keeps a record from being routed. No text of it quotes content.

@@ -93,3 +93,17 @@ func (r *refusing) Hold(_ context.Context, holds []routing.Hold) []error {
 func (*refusing) Delete(_ context.Context, messages []routing.Incoming) []error {
 	return make([]error, len(messages))
 }
+
+// TestNoRecordIsReadOver because there is another list of that name: what is not reported is deleted.
+func TestNoRecordIsReadOver(t *testing.T) {
+	t.Parallel()
+	for _, event := range []string{
+		`{"Records": [{"messageId": "a"}], "Records": [{"messageId": "b"}]}`,
+		`{"Records": [{"messageId": "a"}], "records": [{"messageId": "b"}], "Records": null}`,
+	} {
+		records, unnamed, err := parseEvent([]byte(event))
+		if len(records) != 2 || records[0].MessageID != "a" || records[1].MessageID != "b" || unnamed != 0 || err != nil {
+			t.Errorf("%s: %d records, %v", event, len(records), err)
+		}
+	}
+}
