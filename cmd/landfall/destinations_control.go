@@ -109,7 +109,10 @@ func (a *app) controlCommand(cmd *cobra.Command, needsReason bool, do func(conte
 		if after.Unreadable != "" {
 			a.warn(fmt.Errorf("%s still counts as paused: %s", s.destination, after.Unreadable))
 		}
-		text := fmt.Sprintf("destination %s is %s, with at most %d sends at once in a run", s.destination, after.State, after.Concurrency)
+		text := fmt.Sprintf("destination %s is %s", s.destination, after.State)
+		if after.Concurrency > 0 {
+			text += fmt.Sprintf(", with at most %d sends at once in a run", after.Concurrency)
+		}
 		return a.printChange(s.change, text, before, after)
 	})
 	return cmd
