@@ -26,6 +26,8 @@ const (
 	busyWith = 2
 	// tooLate is when silent tries to accept after all: its time is long over.
 	tooLate = 4 * time.Second
+	// hidden is for how long a copy is hidden from other workers of the same consumer.
+	hidden = 5 * time.Second
 )
 
 // couriers are the consumers of the group, and what they saw.
@@ -58,7 +60,7 @@ func (c *couriers) start(ctx context.Context) {
 func (c *couriers) consumer(name string, busy func(context.Context, types.Message) bool) *landfall.Consumer {
 	return landfall.NewConsumer(c.d.desk.DynamoDB(name), c.d.desk.SQS(name), landfall.ConsumerConfig{
 		Busy: busy, Grace: time.Millisecond, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-		QueuePrefix: c.d.prefix, ReceiptsTable: c.d.desk.ReceiptsTable(), Visibility: 5 * time.Second,
+		QueuePrefix: c.d.prefix, ReceiptsTable: c.d.desk.ReceiptsTable(), Visibility: hidden,
 	})
 }
 
@@ -99,6 +101,21 @@ func (c *couriers) consume(ctx context.Context, name string, working *atomic.Int
 			c.objects(fmt.Sprintf("consumer %s: %v", name, err))
 		}
 	})
+}
+
+// comeBack has picky work what it had accepted when it died, which its queue shows again: one that dies may never have
+// heard that it had a message. It returns once so many messages are accepted as the consumers saw it, or after a while.
+func (c *couriers) comeBack(ctx context.Context, n int) {
+	c.consume(ctx, "picky", nil)
+	ctx, cancel := context.WithTimeout(ctx, 4*hidden)
+	defer cancel()
+	for c.took() < n {
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // beSilent receives messages, says nothing, and wants each when its time is over.

@@ -72,6 +72,9 @@ func (d *demo) route(ctx context.Context) (*Routing, error) {
 	case <-time.After(tooLate):
 	case <-ctx.Done():
 	}
+	if joined {
+		c.comeBack(working, messages)
+	}
 	stop()
 	c.all.Wait()
 	return d.countRouting(ctx, c, receipts, ids)
