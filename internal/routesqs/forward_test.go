@@ -87,7 +87,7 @@ func TestNothingIsCalledRefusedThatMayHaveBeenTaken(t *testing.T) {
 		"too slow to begin":   {"sqs:north", faults.Fault{Before: time.Hour}, time.Second, routing.NoAnswer, 2, "NoAnswer"},
 		"too slow to answer":  {"sqs:north", faults.Fault{After: time.Hour}, time.Second, routing.NoAnswer, 2, "NoAnswer"},
 		"throttled":           {"sqs:north", faults.Fault{Error: faults.Throttle}, time.Minute, routing.NotTaken, 0, "RequestThrottled"},
-		"no time was left":    {"sqs:north", faults.Fault{}, -1, routing.NotTaken, 0, "no time was left"},
+		"no time was left":    {"sqs:north", faults.Fault{}, -1, routing.NotSent, 0, "no time was left"},
 		"no such queue":       {"sqs:nowhere", faults.Fault{}, time.Minute, routing.NotTaken, 0, "find the queue: AWS.SimpleQueueService.NonExistentQueue"},
 		"a FIFO queue":        {"sqs:orders.fifo", faults.Fault{}, time.Minute, routing.NotTaken, 0, "its target is neither a standard queue nor a function"},
 		"a function, by none": {"lambda:f", faults.Fault{}, time.Minute, routing.NotTaken, 0, "its target is neither a standard queue nor a function"},
@@ -238,8 +238,31 @@ func TestWhatNeverLeftIsNotCalledUnknown(t *testing.T) {
 	defer cancel()
 	f := &routesqs.Forwarder{Client: client, URL: func(context.Context, string) (string, error) { return endpoint + "/q", nil }}
 	b := &bench{T: t}
-	if a := b.forward(ctx, f, "sqs:north", message(routesqs.Source{}))[0]; a.Kind != routing.NotTaken || a.Text != "nothing was sent: NoAnswer" {
+	if a := b.forward(ctx, f, "sqs:north", message(routesqs.Source{}))[0]; a.Kind != routing.NotSent || a.Text != "nothing was sent: NoAnswer" {
 		t.Errorf("%+v", a)
+	}
+}
+
+// TestNoConsumerIsBlamedForTheLine: whoever asks cannot reach SQS, or SQS cannot say where the queue is.
+func TestNoConsumerIsBlamedForTheLine(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	endpoint := "http://" + l.Addr().String()
+	l.Close()
+	client := sqs.NewFromConfig(aws.Config{
+		Region: "us-east-1", BaseEndpoint: &endpoint, Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
+	})
+	for text, url := range map[string]func(context.Context, string) (string, error){
+		"NotConnected":             func(context.Context, string) (string, error) { return endpoint + "/q", nil },
+		"find the queue: NoAnswer": func(context.Context, string) (string, error) { return "", context.DeadlineExceeded },
+	} {
+		b, f := &bench{T: t}, &routesqs.Forwarder{Client: client, URL: url}
+		if a := b.forward(t.Context(), f, "sqs:north", message(routesqs.Source{}))[0]; a != (routing.Answer{Kind: routing.NotSent, Text: text}) {
+			t.Errorf("%+v, want %q", a, text)
+		}
 	}
 }
 

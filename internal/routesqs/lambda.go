@@ -30,7 +30,7 @@ func (f *Forwarder) call(ctx context.Context, function string, forward routing.F
 	answer, functionError, err := f.Functions.Invoke(ctx, function, payload)
 	switch {
 	case err != nil && awscall.Refused(err):
-		return routing.Answer{Kind: routing.NotTaken, Text: awscall.Code(err)}
+		return routing.Answer{Kind: undelivered(err), Text: awscall.Code(err)}
 	case err != nil:
 		return routing.Answer{Text: awscall.Code(err)}
 	case functionError != "":

@@ -46,7 +46,7 @@ func TestNoAnswerOfAFunctionIsMistaken(t *testing.T) {
 		"something failed":     {`{"batchItemFailures": "m1"}`, "", nil, routing.Answer{Kind: routing.Failed, Text: "it reported the message as failed"}},
 		"function error":       {`{"errorMessage": "secret"}`, "Unhandled", nil, routing.Answer{Kind: routing.Failed, Text: "function error Unhandled"}},
 		"foreign text in it":   {"", "it said: secret", nil, routing.Answer{Kind: routing.Failed, Text: "function error UnknownError"}},
-		"not started":          {"", "", &net.OpError{Op: "dial", Err: errors.New("secret")}, routing.Answer{Kind: routing.NotTaken, Text: "NotConnected"}},
+		"not started":          {"", "", &net.OpError{Op: "dial", Err: errors.New("secret")}, routing.Answer{Kind: routing.NotSent, Text: "NotConnected"}},
 		"cut":                  {"", "", errors.New("secret"), routing.Answer{Text: "UnknownError"}},
 		"too slow":             {"", "", context.DeadlineExceeded, routing.Answer{Text: "NoAnswer"}},
 	} {

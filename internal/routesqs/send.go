@@ -43,7 +43,7 @@ func (b *batch) send(ctx context.Context) []routing.Answer {
 	chunks(every, of, func(queue string, chunk []int) {
 		url, err := b.url(ctx, queue)
 		if err != nil { // nothing was sent
-			b.answer(chunk, routing.Answer{Kind: routing.NotTaken, Text: "find the queue: " + awscall.Code(err)})
+			b.answer(chunk, routing.Answer{Kind: undelivered(err), Text: "find the queue: " + awscall.Code(err)})
 			return
 		}
 		b.request(ctx, url, chunk)
@@ -61,7 +61,7 @@ func (b *batch) answer(chunk []int, a routing.Answer) {
 // each half is tried by itself.
 func (b *batch) request(ctx context.Context, url string, chunk []int) {
 	if ctx.Err() != nil {
-		b.answer(chunk, routing.Answer{Kind: routing.NotTaken, Text: "no time was left"})
+		b.answer(chunk, routing.Answer{Kind: routing.NotSent, Text: "no time was left"})
 		return
 	}
 	in := &sqs.SendMessageBatchInput{QueueUrl: &url}
@@ -81,12 +81,20 @@ func (b *batch) request(ctx context.Context, url string, chunk []int) {
 		b.request(ctx, url, chunk[:len(chunk)/2])
 		b.request(ctx, url, chunk[len(chunk)/2:])
 	case refused:
-		b.answer(chunk, routing.Answer{Kind: routing.NotTaken, Text: code})
+		b.answer(chunk, routing.Answer{Kind: undelivered(err), Text: code})
 	case watch.NothingLeft():
-		b.answer(chunk, routing.Answer{Kind: routing.NotTaken, Text: "nothing was sent: " + code})
+		b.answer(chunk, routing.Answer{Kind: routing.NotSent, Text: "nothing was sent: " + code})
 	default:
 		b.answer(chunk, routing.Answer{Text: code})
 	}
+}
+
+// undelivered is what a call says that had no effect: it was refused, or nobody was there to ask.
+func undelivered(err error) routing.AnswerKind {
+	if awscall.Refused(err) && awscall.Code(err) != awscall.NotConnected {
+		return routing.NotTaken
+	}
+	return routing.NotSent
 }
 
 // read notes what an answer says of each entry. One that it does not mention may have been taken, and one that

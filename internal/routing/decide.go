@@ -21,6 +21,8 @@ const (
 	Delivered
 	// ForwardRefused: the forward demonstrably was not taken.
 	ForwardRefused
+	// ForwardNotSent: it did not even leave, which says nothing of the consumer.
+	ForwardNotSent
 	// ForwardErrored: the consumer is a function, and it failed.
 	ForwardErrored
 	// ForwardUnknown: nobody knows whether the forward was taken.
@@ -100,6 +102,7 @@ type Step struct {
 //	pending    delivered, unknown           nothing: it is held
 //	pending    refused, errored             somebody else is there: select
 //	                                        else hold with back-off; extended before: extend as not taken
+//	pending    not sent                     as refused with nobody else
 //
 // Where delivery counts as acceptance:
 //
@@ -107,6 +110,7 @@ type Step struct {
 //	pending    delivered                    accept, delete
 //	pending    errored, unknown             nothing: it is held
 //	pending    refused                      as above, unless it is marked: another forward may have been taken
+//	pending    not sent                     hold with back-off
 func Decide(s Situation) Step {
 	switch s.Receipt.State {
 	case Accepted:
@@ -122,7 +126,7 @@ func Decide(s Situation) Step {
 		return s.assign()
 	case NobodyChosen:
 		return s.wait()
-	case Delivered, ForwardUnknown, ForwardRefused, ForwardErrored:
+	case Delivered, ForwardUnknown, ForwardRefused, ForwardNotSent, ForwardErrored:
 		return s.answered()
 	}
 	if reason := s.over(); reason != "" {
@@ -232,6 +236,7 @@ func (s Situation) answered() Step {
 		end = EndErrored
 	}
 	switch {
+	case s.Event.Kind == ForwardNotSent: // all queues are as far away: the same consumer, soon
 	case end == "" || end == EndErrored && onDelivery:
 		return Step{}
 	case s.Others && !(onDelivery && s.Receipt.Again): // unmarked, only who wrote it has forwarded it

@@ -124,6 +124,19 @@ func TestForwarding(t *testing.T) {
 			w.end("m1")
 		})
 	}
+	inWorld(t, "no consumer is passed over because the router could reach none", func(w *world) {
+		out := answers(routing.Answer{Kind: routing.NotSent, Text: "NotConnected"})
+		w.consumer("a", out)
+		w.consumer("b", out)
+		w.send("m1")
+		w.drive(10 * time.Second)
+		w.consumer("a", w.accepts(0))
+		w.consumer("b", w.accepts(0))
+		w.drive(time.Minute)
+		if r := w.end("m1"); r.Consumer != "a" || len(r.History) != 0 {
+			w.Errorf("it went to %s, after %+v", r.Consumer, r.History)
+		}
+	})
 	inWorld(t, "a function that times out is not given up before the deadline", func(w *world) {
 		w.consumer("a", func(ctx context.Context, f routing.Forward) routing.Answer {
 			w.working.Go(func() { pass(25 * time.Second); _ = w.accept(f) })

@@ -84,8 +84,10 @@ const (
 	NoAnswer AnswerKind = iota
 	// Taken: the consumer has it; its queue holds it, or the function ended well.
 	Taken
-	// NotTaken: demonstrably it was not delivered.
+	// NotTaken: demonstrably it was not delivered, for the consumer's queue or function, or who answers for it, refused.
 	NotTaken
+	// NotSent: demonstrably it was not delivered, for nothing left: the trouble is the router's own.
+	NotSent
 	// Failed: the consumer is a function and failed; what it did before, nobody knows.
 	Failed
 )

@@ -59,7 +59,7 @@ func (b *batch) forward(flows []*flow) {
 func (f *flow) answered(a Answer) {
 	f.done = false
 	f.event = Event{Kind: map[AnswerKind]EventKind{
-		NoAnswer: ForwardUnknown, Taken: Delivered, NotTaken: ForwardRefused, Failed: ForwardErrored,
+		NoAnswer: ForwardUnknown, Taken: Delivered, NotTaken: ForwardRefused, NotSent: ForwardNotSent, Failed: ForwardErrored,
 	}[a.Kind]}
 	if a.Kind != Taken {
 		f.handled.Err = &DeliveryError{Consumer: f.receipt.Consumer, Text: cmp.Or(a.Text, "no answer")}

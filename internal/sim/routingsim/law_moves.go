@@ -45,7 +45,8 @@ func (l *law) moving(i *instance, m routing.Move) {
 	case routing.Extend:
 		answers := p.told.answers[from.Token]
 		if m.NotTaken {
-			must(slices.Contains(answers, routing.NotTaken) || slices.Contains(answers, routing.Failed), "effort", "no forward was answered so")
+			must(slices.ContainsFunc(answers, func(a routing.AnswerKind) bool { return a != routing.NoAnswer && a != routing.Taken }),
+				"effort", "no forward was answered so")
 		} else {
 			must(!m.At.Before(from.Deadline), "schedule", "its deadline has not come")
 			later(i.lapses, lapse{m.Group, from.Consumer}, from.Deadline)
