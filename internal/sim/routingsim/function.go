@@ -24,6 +24,8 @@ func (f *function) Hash() string { return fmt.Sprintf("%032d", f.number) }
 // Select implements [routing.Function]. Each message has an order of consumers of its own, as with rendezvous
 // hashing, which every new function changes.
 func (f *function) Select(ctx context.Context, q routing.Question) (string, error) {
+	f.instance.Running.Add(1) // the router does not wait for a deaf one; the world's end does
+	defer f.instance.Running.Done()
 	p := f.process
 	c := p.call("select", fmt.Sprint(q.Message.ID, " ", q.Attempt), 0)
 	f.instance.Mu.Lock()
