@@ -3,6 +3,7 @@ package outbox_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,6 +36,17 @@ func (w *world) fast(rows []outbox.Fresh) outbox.Report {
 	return report
 }
 
+// countedClaims counts claims that are tried.
+type countedClaims struct {
+	outbox.Store
+	claims atomic.Int32
+}
+
+func (c *countedClaims) Claim(ctx context.Context, claim outbox.Claim) (outbox.Row, error) {
+	c.claims.Add(1)
+	return c.Store.Claim(ctx, claim)
+}
+
 func TestFastPath(t *testing.T) {
 	charge := outbox.Policy{Deduplicates: day, HeadStart: headStart}
 	inWorld(t, "a fresh row does not wait for the sweep", func(w *world) {
@@ -46,8 +58,10 @@ func TestFastPath(t *testing.T) {
 	})
 	inWorld(t, "a repeated report claims nothing, nor does one that comes late", func(w *world) {
 		w.destination("charge", charge, accepts)
-		reports := w.reports(w.put("charge", 1, ahead)...)
+		reports, counted := w.reports(w.put("charge", 1, ahead)...), &countedClaims{Store: &w.Store}
+		w.dispatcher.Store = counted
 		w.expect("completed", len(w.fast(append(reports, reports...)).Completed), 1)
+		w.expect("claims, each of which costs", int(counted.claims.Load()), 1)
 		w.expect("claimed again", w.fast(reports).Claimed(), 0)
 		w.expect("arrived", w.arrived[reports[0].ID], 1)
 	})
