@@ -70,8 +70,9 @@ func effect(t *testing.T, e Effect, rows []payloads.Payload) Effect {
 		if alone {
 			go follow()
 		}
+		bytes := 0
 		for _, row := range rows {
-			e.Item += float64(w.put(row, e.Way == InTransaction, e.Gzip)) / float64(len(rows))
+			bytes += w.put(row, e.Way == InTransaction, e.Gzip)
 			if alone {
 				time.Sleep(2 * controlsFor)
 			}
@@ -83,6 +84,7 @@ func effect(t *testing.T, e Effect, rows []payloads.Payload) Effect {
 		synctest.Wait() // until they are settled
 		stop()
 		<-ended
+		e.Item = float64(bytes) / float64(len(rows))
 		w.per(len(rows), &e)
 		if n := w.open(); n > 0 {
 			t.Errorf("%+v: %d rows are not completed", e, n)
@@ -166,10 +168,10 @@ func itemSize(item map[string]types.AttributeValue) (n int) {
 	return n
 }
 
-// ofSize are 40 rows whose items have so many bytes when they are not compressed, of the text of webhooks.
+// ofSize are 20 rows whose items have so many bytes when they are not compressed, of the text of webhooks.
 func ofSize(t *testing.T, webhooks []payloads.Payload, bytes int) (rows []payloads.Payload) {
 	t.Helper()
-	const n = 40
+	const n = 20
 	body := func(i, length int) (text []byte) {
 		for random := rand.New(rand.NewPCG(uint64(i), 1)); len(text) < length; {
 			if more := webhooks[random.IntN(len(webhooks))].Body; utf8.Valid(more) && isASCII(more) {

@@ -18,9 +18,8 @@ const (
 	countedAttr = "counted"
 	routedAttr  = "routed"
 
-	benchOwn        = "stream/Effect/own"       // one effect, without the SDK
-	benchSDK        = "stream/Effect/with_sdk"  // one effect, on a null transport
-	benchRouted     = "route/Message/with_sdk"  // one message, on a null transport
-	benchRoutedCall = "route/Message/sdk_alone" // the same requests without Landfall
-	benchDecision   = "routefn/Select/cel/filter"
+	benchOwn      = "stream/Effect/own"      // one effect, without the SDK
+	benchSDK      = "stream/Effect/with_sdk" // one effect, on a null transport
+	benchStarts   = "bench/Start/"
+	benchDecision = "routefn/Select/cel/filter"
 )

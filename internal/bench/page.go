@@ -108,7 +108,11 @@ func (d Details) tables() map[string]string {
 
 	cpu := header("CPU", "µs", "allocations")
 	for _, b := range d.CPU {
-		cpu += line(b.Name, number(b.CPUNanos/1000), number(b.Allocs))
+		allocations := number(b.Allocs)
+		if strings.HasPrefix(b.Name, benchStarts) { // those would be of the benchmark itself
+			allocations = ""
+		}
+		cpu += line(b.Name, number(b.CPUNanos/1000), allocations)
 	}
 	all["cpu"] = cpu
 	return all
@@ -120,7 +124,13 @@ func header(cells ...string) string {
 
 func line(cells ...string) string { return "| " + strings.Join(cells, " | ") + " |\n" }
 
-func ms(v float64) string { return fmt.Sprintf("%.0f ms", v) }
+// ms says a time in milliseconds, in seconds if it is long.
+func ms(v float64) string {
+	if v >= 10_000 {
+		return fmt.Sprintf("%.0f s", v/1000)
+	}
+	return fmt.Sprintf("%.0f ms", v)
+}
 
 // number has three significant digits, or all that stand before the point.
 func number(v float64) string {

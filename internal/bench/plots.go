@@ -25,19 +25,15 @@ func (d Details) costPlot() string {
 			continue
 		}
 		labels = append(labels, e.Name)
-		at := 0
-		for _, l := range d.Prices.bill(e.Name, e, 1, d.micros(benchSDK)).Lines {
-			if l.Dollars == 0 {
-				continue
-			}
-			if at == len(stack) {
+		for i, l := range d.Prices.bill(e.Name, e, e.Invocations, d.micros(benchSDK)).Lines {
+			if i == len(stack) {
 				stack = append(stack, series{name: l.What})
 			}
-			stack[at].y = append(stack[at].y, l.Dollars)
-			at++
+			stack[i].y = append(stack[i].y, l.Dollars)
 		}
 	}
-	return bars("What a million effects cost, put in transactions, with gzip", "Stacked bars in dollars, by the size of items before gzip; an invocation for each effect.",
+	stack = slices.DeleteFunc(stack, func(s series) bool { return slices.Max(s.y) < 0.02 }) // too thin to be seen
+	return bars("What a million effects cost, in transactions, gzip, full batches", "Stacked bars in dollars, by the size of items before gzip; what is less than 2 cents is left out.",
 		"size of the item", "dollars", labels, stack)
 }
 

@@ -75,7 +75,7 @@ func (p Prices) bill(name string, e Effect, invocations, cpuMicros float64) Bill
 		{"SQS: requests", e.SQSRequests * p.SQSRequest},
 		{"Lambda: invocations", invocations * p.Invocation},
 		{"Lambda: CPU", cpuMicros / million * wholeCPU * p.GBSecond * million},
-		{"CloudWatch: metrics and Landfall's own lines", (e.LogBytes + e.MetricBytes) * million / gb * p.LogGB},
+		{"CloudWatch: metrics and log lines", (e.LogBytes + e.MetricBytes) * million / gb * p.LogGB},
 		{"CloudWatch: Lambda's own lines", platform * million / gb * p.LogGB},
 	}}
 	for _, line := range b.Lines {

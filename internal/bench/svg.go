@@ -3,7 +3,9 @@ package bench
 import (
 	"fmt"
 	"html"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -11,8 +13,8 @@ import (
 
 // The drawing area, in pixels.
 const (
-	width, height = 720, 360
-	left, right   = 60, 200 // of the axes; the legend is at the right
+	width, height = 860, 360
+	left, right   = 60, 300 // of the axes; the legend is at the right
 	top, bottom   = 40, 50
 	plotWidth     = width - left - right
 	plotHeight    = height - top - bottom
@@ -125,9 +127,9 @@ func curves(title, about, xName, yName string, first, last float64, ticks map[fl
 	at := func(x float64) float64 {
 		return left + plotWidth*math.Log(max(x, first)/first)/math.Log(last/first)
 	}
-	for x, label := range ticks {
+	for _, x := range slices.Sorted(maps.Keys(ticks)) {
 		c.path(fmt.Sprintf("M%.1f %dv5", at(x), top+plotHeight), "")
-		c.text(at(x), top+plotHeight+18, "middle", label, "")
+		c.text(at(x), top+plotHeight+18, "middle", ticks[x], "")
 	}
 	for k, s := range lines {
 		var d strings.Builder

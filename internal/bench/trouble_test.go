@@ -75,7 +75,7 @@ func (answers) Look(context.Context, outbox.Row) outbox.Answer {
 // found counts rows that the sweep finds and lands, alone and among rows that are not due.
 func found(t *testing.T) (list []Effect) {
 	const due = 1000
-	for _, later := range []int{0, 10_000} {
+	for _, later := range []int{0, 3000} {
 		e := Effect{Name: fmt.Sprintf("%d rows due, among %d that are not", due, later), Way: InTransaction, Gzip: true}
 		inBubble(t, localaws.Options{}, outbox.Policy{Shards: 4}, func(w *world) {
 			w.fill(due, time.Time{})
