@@ -125,7 +125,9 @@ class LocalStack:
         return self.client("sqs").get_queue_url(QueueName=name)["QueueUrl"]
 
     def function_log(self, name: str) -> str:
-        return (self.functions / (name + ".log")).read_text()
+        """What a function printed; nothing if it was never started."""
+        file = self.functions / (name + ".log")
+        return file.read_text() if file.exists() else ""
 
     def inventory(self) -> set[str]:
         """Everything of the kinds that a stack of ours has, except the log groups that LocalStack itself makes for

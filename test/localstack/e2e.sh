@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Deploys the stack to LocalStack with the CDK, lets its own schedules land rows, deploys again in mid-flight, destroys.
+# Deploys the stack to LocalStack with the CDK, lets its own events land and route, deploys again in mid-flight, destroys.
 # LocalStack runs as a process, without Docker; see README.md beside this file. Everything that is installed or built
 # goes into build/.
 set -euo pipefail
@@ -69,5 +69,6 @@ install_localstack
 [ node_modules/aws-cdk/package.json -nt package-lock.json ] || npm ci --silent --no-audit --no-fund
 echo "building the functions, the command line and the CDK app"
 build
+echo "all is prepared after $SECONDS s"
 export PYTHONDONTWRITEBYTECODE=1
 exec "$VENV/bin/python" test/localstack/e2e.py --architecture "$GOARCH" --build "$BUILD"
