@@ -29,7 +29,7 @@ func (b *builder) consumers() error {
 		if len(own) > 0 {
 			statements = append(statements, allow("Queues", own, "sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:ReceiveMessage"))
 		}
-		statements = append(statements, b.useKey()...)
+		statements = append(statements, b.useKey("dynamodb", "sqs")...)
 		b.ConsumerPolicies[group] = awsiam.NewManagedPolicy(b.scope, jsii.String("ConsumerPolicy-"+group), &awsiam.ManagedPolicyProps{
 			Description: jsii.String("Landfall: accept messages of group " + group), Statements: &statements,
 		})

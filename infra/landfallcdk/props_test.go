@@ -60,13 +60,11 @@ func TestWhatTheEmbedderOwnsIsNotMadeAnew(t *testing.T) {
 		for _, s := range policy.Properties.at("PolicyDocument.Statement").([]any) {
 			s := properties(s.(map[string]any))
 			if s["Sid"] == "Key" {
-				through := func(service string) string {
-					return `{"Fn::Join":["",["` + service + `.",{"Ref":"AWS::Region"},".",{"Ref":"AWS::URLSuffix"}]]}`
+				services := []string{"dynamodb"}
+				if name == "Stream" { // it tells the queue of failures
+					services = append(services, "sqs")
 				}
-				if got := text(t, s["Condition"]); s["Resource"] != "arn:aws:kms:eu-central-1:123456789012:key/0a1b2c3d-0000-4000-8000-000000000000" ||
-					got != `{"StringEquals":{"kms:ViaService":[`+through("dynamodb")+","+through("sqs")+`]}}` {
-					t.Errorf("%s may use the key otherwise than through tables and queues: %v", name, s)
-				}
+				viaAlone(t, name, s, services...)
 				keys++
 			}
 			if s["Sid"] == "NetworkInterfaces" && slices.ContainsFunc(list(s["Action"]), func(a string) bool { return a[:4] != "ec2:" }) {
@@ -77,6 +75,12 @@ func TestWhatTheEmbedderOwnsIsNotMadeAnew(t *testing.T) {
 	if keys != len(names) {
 		t.Errorf("%d of %d functions may use the key", keys, len(names))
 	}
+	_, writer := got.one("IAM::ManagedPolicy", "LandfallWriterPolicy")
+	for _, s := range writer.Properties.at("PolicyDocument.Statement").([]any) {
+		if s := properties(s.(map[string]any)); s["Sid"] == "Key" {
+			viaAlone(t, "a writer", s, "dynamodb")
+		}
+	}
 	for id, alarm := range got.all("CloudWatch::Alarm") {
 		const topic = `["arn:aws:sns:eu-central-1:123456789012:t"]`
 		got.want(alarm, map[string]string{"AlarmActions": topic, "OKActions": topic})
@@ -86,6 +90,19 @@ func TestWhatTheEmbedderOwnsIsNotMadeAnew(t *testing.T) {
 	}
 	if got.Outputs["LandfallOutboxTable"].Value != "mine" {
 		t.Errorf("the outputs are %v", got.Outputs)
+	}
+}
+
+// viaAlone checks that a statement about the given key is good for what these services keep, and no others.
+func viaAlone(t *testing.T, who string, s properties, services ...string) {
+	t.Helper()
+	var through []string
+	for _, service := range services {
+		through = append(through, `{"Fn::Join":["",["`+service+`.",{"Ref":"AWS::Region"},".",{"Ref":"AWS::URLSuffix"}]]}`)
+	}
+	if got := text(t, s["Condition"]); s["Resource"] != "arn:aws:kms:eu-central-1:123456789012:key/0a1b2c3d-0000-4000-8000-000000000000" ||
+		got != `{"StringEquals":{"kms:ViaService":[`+strings.Join(through, ",")+`]}}` {
+		t.Errorf("%s may use the key otherwise than through %v: %v", who, services, s)
 	}
 }
 

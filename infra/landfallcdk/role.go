@@ -2,6 +2,8 @@ package landfallcdk
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
@@ -32,7 +34,7 @@ func (b *builder) role(f function, logs awslogs.LogGroup) (awsiam.Role, []constr
 		PermissionsBoundary: b.PermissionsBoundary,
 	})
 	statements := []awsiam.PolicyStatement{allow("Logs", []*string{logs.LogGroupArn()}, "logs:CreateLogStream", "logs:PutLogEvents")}
-	statements = append(statements, b.useKey()...)
+	statements = append(statements, b.useKey(f.stores()...)...)
 	if b.Vpc != nil {
 		// Lambda makes and removes the function's network interfaces with these; they know no narrower resource
 		// (https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc.html).
@@ -52,6 +54,15 @@ func (b *builder) role(f function, logs awslogs.LogGroup) (awsiam.Role, []constr
 		attached = append(attached, policy)
 	}
 	return role, attached, nil
+}
+
+// stores are the services that encrypt what the function reads and writes.
+func (f function) stores() []string {
+	all := []string{"dynamodb"}
+	if slices.ContainsFunc(f.grants, func(g grant) bool { return len(g.on) > 0 && strings.HasPrefix(g.actions[0], "sqs:") }) {
+		all = append(all, "sqs")
+	}
+	return all
 }
 
 // statements of grants are those of the role itself, and those for policies of their own.

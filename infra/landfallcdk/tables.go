@@ -83,13 +83,13 @@ func (b *builder) tableARN() *string { return b.Landfall.OutboxTable.TableArn() 
 // stream is the ARN of the outbox table's stream; nil for a table that was given without one.
 func (b *builder) stream() *string { return b.Landfall.OutboxTable.TableStreamArn() }
 
-// useKey lets the holder of a role read and write what the stack's own key encrypts, through DynamoDB and SQS alone.
-func (b *builder) useKey() []awsiam.PolicyStatement {
+// useKey lets the holder of a role read and write what the stack's own key encrypts, through these services alone.
+func (b *builder) useKey(services ...string) []awsiam.PolicyStatement {
 	if b.EncryptionKey == nil {
 		return nil
 	}
 	var through []string
-	for _, service := range []string{"dynamodb", "sqs"} {
+	for _, service := range services {
 		through = append(through, service+"."+*b.stack.Region()+"."+*b.stack.UrlSuffix())
 	}
 	return []awsiam.PolicyStatement{awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{

@@ -30,7 +30,7 @@ func (b *builder) writers() error {
 		if i > 0 {
 			id = fmt.Sprintf("%s%d", id, i+1)
 		}
-		statements := append([]awsiam.PolicyStatement{b.leading("PutRows", b.tableARN(), "dynamodb:PutItem", keys)}, b.useKey()...)
+		statements := append([]awsiam.PolicyStatement{b.leading("PutRows", b.tableARN(), "dynamodb:PutItem", keys)}, b.useKey("dynamodb")...)
 		b.WriterPolicies = append(b.WriterPolicies, awsiam.NewManagedPolicy(b.scope, jsii.String(id), &awsiam.ManagedPolicyProps{
 			Description: jsii.String(description), Statements: &statements,
 		}))
