@@ -109,16 +109,25 @@ func TestNoDeploymentIsCalledSoundThatIsNot(t *testing.T) {
 		level            level
 		subject, message string
 	}{
-		"nothing":       {func(*region) {}, "", "", ""},
-		"no flag":       {edit(queue, `"ReportBatchItemFailures"`, ""), isBad, routes, "ReportBatchItemFailures is off"},
-		"off":           {edit(queue, `"Enabled"`, `"Disabled"`), isBad, routes, "it is Disabled"},
-		"large":         {edit(queue, "10", "11"), isWarning, routes, "11 messages at a time"},
-		"filter":        {edit(queue, `"BatchSize"`, `"FilterCriteria": {"Filters": [{"Pattern": "{}"}]}, "BatchSize"`), isBad, routes, "it has a filter"},
-		"two":           {edit(queue, `{"UUID"`, `{"UUID": "x", "State": "Enabled", "FunctionResponseTypes": ["ReportBatchItemFailures"]}, {"UUID"`), isWarning, routes, "there are 2"},
-		"none":          {func(r *region) { delete(r.mappings, queue) }, isBad, routes, "there is none"},
-		"no stream's":   {func(r *region) { delete(r.mappings, stream) }, isBad, changes, "there is none"},
-		"stream's off":  {edit(stream, `"Enabled"`, `"Disabled"`), isBad, changes, "it is Disabled"},
-		"other filter":  {edit(stream, "INSERT", "MODIFY"), isWarning, changes, "its filter"},
+		"nothing":      {func(*region) {}, "", "", ""},
+		"no flag":      {edit(queue, `"ReportBatchItemFailures"`, ""), isBad, routes, "ReportBatchItemFailures is off"},
+		"off":          {edit(queue, `"Enabled"`, `"Disabled"`), isBad, routes, "it is Disabled"},
+		"large":        {edit(queue, "10", "11"), isWarning, routes, "11 messages at a time"},
+		"filter":       {edit(queue, `"BatchSize"`, `"FilterCriteria": {"Filters": [{"Pattern": "{}"}]}, "BatchSize"`), isBad, routes, "it has a filter"},
+		"two":          {edit(queue, `{"UUID"`, `{"UUID": "x", "State": "Enabled", "FunctionResponseTypes": ["ReportBatchItemFailures"]}, {"UUID"`), isWarning, routes, "there are 2"},
+		"none":         {func(r *region) { delete(r.mappings, queue) }, isBad, routes, "there is none"},
+		"no stream's":  {func(r *region) { delete(r.mappings, stream) }, isBad, changes, "there is none"},
+		"stream's off": {edit(stream, `"Enabled"`, `"Disabled"`), isBad, changes, "it is Disabled"},
+		"other filter": {edit(stream, "INSERT", "MODIFY"), isWarning, changes, "its filter"},
+		"stream's others": {func(r *region) { // somebody else follows the table, too
+			r.outputs[schema.FunctionOutput+"Stream"] = "stream"
+			edit(stream, `{"UUID"`, `{"UUID": "x", "State": "Disabled", "FunctionArn": "arn:aws:lambda:us-east-1:123456789012:function:replicate-stream"},
+				{"FunctionArn": "arn:aws:lambda:us-east-1:123456789012:function:stream", "UUID"`)(r)
+		}, "", "", ""},
+		"stream's others alone": {func(r *region) {
+			r.outputs[schema.FunctionOutput+"Stream"] = "stream"
+			edit(stream, `{"UUID"`, `{"FunctionArn": "arn:aws:lambda:us-east-1:123456789012:function:replicate-stream", "UUID"`)(r)
+		}, isBad, changes, "there is none"},
 		"no bisecting":  {edit(stream, `"BisectBatchOnFunctionError": true`, `"BisectBatchOnFunctionError": false`), isWarning, changes, "BisectBatchOnFunctionError is off"},
 		"retries":       {edit(stream, `"MaximumRetryAttempts": 3`, `"MaximumRetryAttempts": -1`), isWarning, changes, "MaximumRetryAttempts is -1, not 3"},
 		"nobody told":   {edit(stream, `"OnFailure": {"Destination": "arn:aws:sqs:x"}`, ""), isWarning, changes, "nobody is told"},

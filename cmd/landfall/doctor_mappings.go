@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
@@ -17,20 +18,24 @@ import (
 // mappings examines what starts the router and the fast path.
 func (e *examination) mappings(ctx context.Context) {
 	client := lambda.NewFromConfig(e.at.sdk)
-	if e.stream != "" && !e.mapping(ctx, client, "mapping of the stream", e.stream, e.streamMapping) {
+	if e.stream != "" && !e.mapping(ctx, client, "mapping of the stream", e.stream, "Stream", e.streamMapping) {
 		return
 	}
 	for _, group := range e.cfg.GroupNames() {
-		if arn := e.ingress[group]; arn != "" && !e.mapping(ctx, client, "mapping of group "+group, arn, e.queueMapping) {
+		if arn := e.ingress[group]; arn != "" && !e.mapping(ctx, client, "mapping of group "+group, arn, "Route", e.queueMapping) {
 			return
 		}
 	}
 }
 
-// mapping finds that of a source, of which there must be one. It reports whether there is any use in asking on.
-func (e *examination) mapping(ctx context.Context, client *lambda.Client, subject, source string, examine func(string, types.EventSourceMappingConfiguration)) bool {
+// mapping finds that of a source to a function, of which there must be one. It reports whether there is any use in asking on.
+func (e *examination) mapping(ctx context.Context, client *lambda.Client, subject, source, function string, examine func(string, types.EventSourceMappingConfiguration)) bool {
 	before := len(e.findings)
 	out, err := look(ctx, client.ListEventSourceMappings, &lambda.ListEventSourceMappingsInput{EventSourceArn: &source})
+	var all []types.EventSourceMappingConfiguration
+	if err == nil {
+		all = e.starting(function, source, out.EventSourceMappings)
+	}
 	switch {
 	case err != nil && e.local:
 		e.notChecked("mappings", "the AWS on this machine knows no mappings; landfall dev makes them itself")
@@ -41,13 +46,13 @@ func (e *examination) mapping(ctx context.Context, client *lambda.Client, subjec
 	case err != nil:
 		e.bad("mappings", err.Error(), "mend that first")
 		return false
-	case len(out.EventSourceMappings) == 0:
+	case len(all) == 0:
 		e.bad(subject, "there is none: nothing starts the function", "deploy the stack")
 		return true
-	case len(out.EventSourceMappings) > 1:
-		e.warn(subject, fmt.Sprintf("there are %d: messages go to whoever is first", len(out.EventSourceMappings)), "remove those that are not the stack's")
+	case len(all) > 1:
+		e.warn(subject, fmt.Sprintf("there are %d: messages go to whoever is first", len(all)), "remove those that are not the stack's")
 	}
-	for _, m := range out.EventSourceMappings {
+	for _, m := range all {
 		if state := aws.ToString(m.State); state != "Enabled" && state != "Updating" && state != "Creating" {
 			e.bad(subject, "it is "+state, "enable it: "+aws.ToString(m.UUID))
 		}
@@ -55,6 +60,18 @@ func (e *examination) mapping(ctx context.Context, client *lambda.Client, subjec
 	}
 	e.sound(before, subject, "it is as it must be")
 	return true
+}
+
+// starting leaves out mappings of the stream to functions of others, who may follow the table, too. Who shares a queue takes
+// messages away.
+func (e *examination) starting(function, source string, all []types.EventSourceMappingConfiguration) []types.EventSourceMappingConfiguration {
+	name := e.at.outputs[schema.FunctionOutput+function]
+	if source != e.stream || name == "" {
+		return all
+	}
+	return slices.DeleteFunc(all, func(m types.EventSourceMappingConfiguration) bool {
+		return !strings.HasSuffix(aws.ToString(m.FunctionArn), ":"+name)
+	})
 }
 
 const redeploy = "put it back as the stack has it: npx cdk deploy"
