@@ -13,15 +13,16 @@ import (
 // standard table class, SQS's standard queues, Lambda on arm64, CloudWatch. Schedules of EventBridge, deletions by the
 // table's time to live and the reads of a Lambda trigger from the table's stream are free.
 type Prices struct {
-	Region     string  `json:"region"`
-	Date       string  `json:"date"` // when they were looked up
-	Write      float64 `json:"million_write_units"`
-	Read       float64 `json:"million_read_units"`
-	SQSRequest float64 `json:"million_sqs_requests"`
-	Invocation float64 `json:"million_invocations"`
-	GBSecond   float64 `json:"gb_second"`
-	LogGB      float64 `json:"gb_logs"` // ingested; metrics come as logs
-	Metric     float64 `json:"metric_month"`
+	Region     string   `json:"region"`
+	Date       string   `json:"date"` // when they were looked up
+	Sources    []string `json:"sources"`
+	Write      float64  `json:"million_write_units"`
+	Read       float64  `json:"million_read_units"`
+	SQSRequest float64  `json:"million_sqs_requests"`
+	Invocation float64  `json:"million_invocations"`
+	GBSecond   float64  `json:"gb_second"`
+	LogGB      float64  `json:"gb_logs"` // ingested; metrics come as logs
+	Metric     float64  `json:"metric_month"`
 
 	// MemoryMiB is the functions' default memory; PlatformLogBytes is what Lambda itself writes for an invocation
 	// (START, END and REPORT lines with a trace id, and what CloudWatch adds to each).

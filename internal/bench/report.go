@@ -201,43 +201,6 @@ func (d Details) micros(name string) float64 {
 	return 0
 }
 
-// problems says which figures are above their bounds.
-func (c Counted) problems() (list []string) {
-	most := func(what string, got, most float64) {
-		if got > most {
-			list = append(list, fmt.Sprintf("%s: %.4g, want at most %v", what, got, most))
-		}
-	}
-	for _, e := range c.Effects {
-		tx := e.Way == InTransaction
-		switch {
-		case e.Name == OneKB && tx:
-			most("write units of 1 KB in a transaction", e.Writes(), 6)
-		case e.Name == OneKB:
-			most("write units of 1 KB", e.Writes(), 5)
-		case e.Name == Webhooks && e.Gzip && tx:
-			most("write units of webhooks in a transaction", e.Writes(), 9)
-		case e.Name == Webhooks && e.Gzip:
-			most("write units of webhooks", e.Writes(), 7.2)
-		}
-	}
-	for _, e := range c.Found {
-		most("read units of "+e.Name, e.Reads, 0.35)
-	}
-	for _, d := range c.Deployed {
-		most(fmt.Sprintf("wasted claims of %d workers", d.Workers), d.Wasted, 0.01)
-	}
-	for _, l := range c.Linear {
-		most(fmt.Sprintf("loss at %d shards", l.Shards), 1-l.Share, 0.05)
-	}
-	if l := c.FastPath.At; len(l) == 101 {
-		most("read units of an effect on the fast path", c.FastPath.Reads, 0.35)
-		most("commit to send, median, ms", l[50], 250)
-		most("commit to send, 99th percentile, ms", l[99], 700)
-	}
-	return list
-}
-
 // save writes the report to a file, whose folder it makes.
 func (r Report) save(file string) error {
 	text, err := json.MarshalIndent(r, "", "  ")

@@ -1,0 +1,95 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/landfall-dev/landfall/internal/outbox"
+	"github.com/landfall-dev/landfall/internal/outboxdb"
+	"github.com/landfall-dev/landfall/internal/schema"
+)
+
+// process is a process of a function. It reads the controls of destinations when those it knows are too old, as the
+// functions do.
+type process struct {
+	store    *outboxdb.Store
+	controls *outboxdb.Controls
+	read     time.Time
+}
+
+const controlsFor = 5 * time.Second
+
+// run runs one invocation in a process: the one that was idle last if there is one, as Lambda does.
+func (w *world) run(invocation func(store *outboxdb.Store)) {
+	w.Helper()
+	w.mu.Lock()
+	var p *process
+	if n := len(w.idle); n > 0 {
+		p, w.idle = w.idle[n-1], w.idle[:n-1]
+	}
+	w.mu.Unlock()
+	if p == nil {
+		client := dynamodb.NewFromConfig(w.account.Config(function))
+		p = &process{store: outboxdb.New(client, schema.OutboxTable), controls: outboxdb.NewControls(client, schema.ControlTable)}
+	}
+	if time.Since(p.read) >= controlsFor {
+		p.read = time.Now()
+		if _, err := p.controls.Read(w.Context()); err != nil {
+			w.Error(err)
+		}
+	}
+	invocation(p.store)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.idle = append(w.idle, p)
+}
+
+// sweep is one invocation of dispatch, for a part of the shards. What ctx ends is no error.
+func (w *world) sweep(ctx context.Context, part, of int) (report outbox.Report) {
+	w.Helper()
+	w.run(func(store *outboxdb.Store) {
+		observer := w.observer()
+		d := outbox.Dispatcher{Store: store, Destinations: w.destinations(), ClaimedBy: sweepID, Observer: observer, Part: part, Of: of}
+		invocation, cancel := context.WithTimeout(ctx, 105*time.Second) // as deployed, for sends of 30 s
+		defer cancel()
+		var err error
+		report, err = d.RunOnce(invocation)
+		if err := errors.Join(err, observer.Flush()); err != nil && ctx.Err() == nil {
+			w.Error(err)
+		}
+	})
+	return report
+}
+
+// deliver is one invocation of stream.
+func (w *world) deliver(ctx context.Context, event []byte) error {
+	rows, err := inserted(event)
+	if err != nil {
+		return err
+	}
+	w.run(func(store *outboxdb.Store) {
+		observer := w.observer()
+		d := outbox.Dispatcher{Store: store, Destinations: w.destinations(), ClaimedBy: requestID, Observer: observer}
+		ctx, cancel := context.WithTimeout(ctx, 50*time.Second)
+		defer cancel()
+		_, err = d.Deliver(ctx, rows)
+		err = errors.Join(err, observer.Flush())
+	})
+	return err
+}
+
+// reconcile is one invocation of reconcile.
+func (w *world) reconcile() {
+	w.Helper()
+	observer := w.observer()
+	r := outbox.Reconciler{
+		Store: outboxdb.New(dynamodb.NewFromConfig(w.account.Config(function)), schema.OutboxTable), Destinations: w.destinations(), Observer: observer,
+	}
+	_, err := r.RunOnce(w.Context())
+	if err := errors.Join(err, observer.Flush()); err != nil {
+		w.Error(err)
+	}
+}
