@@ -106,7 +106,7 @@ func (r *Routing) judge() {
 }
 
 func (d *demo) printRouting(r *Routing) {
-	fmt.Fprint(d.out, "\n")
+	fmt.Fprintf(d.out, "\nthe %d messages for couriers:\n", r.Messages)
 	for _, name := range slices.Sorted(maps.Keys(r.By)) {
 		fmt.Fprintf(d.out, "  %5d  accepted by %s\n", r.By[name], name)
 	}

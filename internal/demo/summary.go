@@ -284,7 +284,7 @@ func (d *demo) verdict(out io.Writer, s *Summary) {
 	fmt.Fprintf(out, "\nduplicates %d, lost %d, failed though it landed %d, still open %d   (%.1f s)\n",
 		s.Outbox.Duplicates, s.Outbox.Lost, s.Outbox.FailedWithEffect, s.Outbox.Open, s.Seconds)
 	if len(s.problems) == 0 {
-		fmt.Fprintf(out, "GOOD: %d processes were killed in mid-send, and every row ended as it may.\n", s.Outbox.Killed)
+		fmt.Fprintf(out, "GOOD: %d processes were killed in mid-send, every row ended as it may, and every message reached one courier.\n", s.Outbox.Killed)
 		return
 	}
 	fmt.Fprintln(out, "BAD:")
