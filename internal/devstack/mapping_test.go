@@ -15,7 +15,8 @@ import (
 	"github.com/landfall-dev/landfall/internal/localaws"
 )
 
-// listen serves an SQS with one queue, jobs, on a socket. Messages are invisible for 3 s: a function must start in that time.
+// listen serves an SQS with one queue, jobs, on a socket. Messages are invisible for 10 s: a function must start in that
+// time, on a machine that is busy otherwise, too.
 func listen(t *testing.T) (client *sqs.Client, url string) {
 	t.Helper()
 	account := localaws.New(localaws.Options{})
@@ -31,7 +32,7 @@ func listen(t *testing.T) (client *sqs.Client, url string) {
 	config := account.Config("mapping")
 	config.HTTPClient, config.BaseEndpoint = nil, &server.URL
 	client = sqs.NewFromConfig(config)
-	return client, newQueue(t, client, "jobs", map[string]string{"VisibilityTimeout": "3"})
+	return client, newQueue(t, client, "jobs", map[string]string{"VisibilityTimeout": "10"})
 }
 
 func newQueue(t *testing.T, client *sqs.Client, name string, attributes map[string]string) (url string) {

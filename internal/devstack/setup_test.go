@@ -17,7 +17,7 @@ import (
 )
 
 // patience bounds what a test waits for; nothing waits this long unless it is broken.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // binary builds the function of testdata/fn once.
 var binary = sync.OnceValues(func() (string, error) {
