@@ -74,6 +74,8 @@ class Checks:
         self.granted(receipts, "north", worked, [payload(p.destination, p.key) for p in rows] + list(direct.values()))
         past = [end["end"] for r in receipts.values() for end in r.get("history", [])]
         self("some were rerouted, because they lapsed", "lapsed" in past and set(past) == {"lapsed"}, past)
+        more = [receipts[message_id(p.pk)]["attempt"] for p in rows if p.key.startswith("more-")]
+        self.same("the second deployment's route picks who is awake", more, [1] * len(more))
         self("nobody was given up", routed.counts(routed.dead("couriers")) == (0, 0))
         self.figures |= {"messages": len(receipts), "rerouted": len(past)}
 

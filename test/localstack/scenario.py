@@ -1,7 +1,8 @@
 """What is deployed, first and then, and which rows are put.
 
-Three groups: of `couriers`, the consumer that is picked first is dozing, and north takes what it lets lapse. At `night` there
-is nobody but a dozing one, until the second deployment brings an aide. At `nobody` it stays like that.
+Three groups: of `couriers`, the consumer that is picked first is dozing, and north takes what it lets lapse; the second
+deployment has the least loaded one picked, which is north then. At `night` there is nobody but a dozing one, until the second
+deployment brings an aide. At `nobody` it stays like that.
 """
 
 from string import Template
@@ -17,7 +18,7 @@ groups:
   couriers:
     accept: explicit
     accept_timeout: 15s # north must not be late, however busy this machine is: there is nobody after it
-    route: first_with_capacity
+    route: $route
     consumers: {dozing: {sqs: e2e-couriers-dozing}, north: {sqs: e2e-couriers-north}}
   night:
     accept: explicit
@@ -51,12 +52,14 @@ SHARDS = {"added": 3}
 
 
 def first(url: str) -> str:
-    return _DEPLOYED.substitute(url=url, notices=NOTICES, secret=SECRET_NAME, aide="", added="")
+    return _DEPLOYED.substitute(url=url, notices=NOTICES, secret=SECRET_NAME, route="first_with_capacity", aide="", added="")
 
 
 def second(url: str) -> str:
     added = f"  added: {{http: {url}/added, deduplicates: never, shards: {SHARDS['added']}, allow_private: true}}\n"
-    return _DEPLOYED.substitute(url=url, notices=NOTICES, secret=SECRET_NAME, aide=", aide: {sqs: e2e-night-aide}", added=added)
+    return _DEPLOYED.substitute(
+        url=url, notices=NOTICES, secret=SECRET_NAME, route="least_loaded", aide=", aide: {sqs: e2e-night-aide}", added=added
+    )
 
 
 # Destination and beginning of the key: how many rows, and how each must end.
