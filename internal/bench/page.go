@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"os"
@@ -67,6 +68,7 @@ func (d Details) tables() map[string]string {
 	}
 	all["dollars"] = dollars + line(cells...)
 
+	all["besides"] = d.besides()
 	idle, metrics := d.Prices.month(d.Idle)
 	all["idle"] = header("a month of nothing, one destination with one shard", "") +
 		line("sweeps and looks at the rows in doubt: invocations", number(d.Idle.Invocations)) +
@@ -116,6 +118,33 @@ func (d Details) tables() map[string]string {
 	}
 	all["cpu"] = cpu
 	return all
+}
+
+// besides is what an effect of 1 KB takes besides units, alone and in full batches.
+func (d Details) besides() string {
+	both := slices.DeleteFunc(slices.Clone(d.Effects), func(e Effect) bool { return e.Name != OneKB || e.Way != InTransaction || !e.Gzip })
+	slices.SortFunc(both, func(x, y Effect) int { return cmp.Compare(x.Batch, y.Batch) })
+	table := header("1 KB, put in a transaction", "alone", "in full batches")
+	for _, row := range []struct {
+		what string
+		of   func(Effect) float64
+	}{
+		{"requests to DynamoDB about the row, its put among them", func(e Effect) float64 { return e.Requests }},
+		{"read units, of what may be sent where", func(e Effect) float64 { return e.ControlReads }},
+		{"requests to SQS", func(e Effect) float64 { return e.SQSRequests }},
+		{"invocations", func(e Effect) float64 { return e.Invocations }},
+		{"ms of CPU, with the SDK", func(Effect) float64 { return d.micros(benchSDK) / 1000 }},
+		{"bytes of Landfall's log lines", func(e Effect) float64 { return e.LogBytes }},
+		{"bytes of metrics", func(e Effect) float64 { return e.MetricBytes }},
+		{"bytes of Lambda's own lines", func(e Effect) float64 { return e.Invocations * d.Prices.PlatformLogBytes }},
+	} {
+		cells := []string{row.what}
+		for _, e := range both {
+			cells = append(cells, number(row.of(e)))
+		}
+		table += line(cells...)
+	}
+	return table
 }
 
 func header(cells ...string) string {
