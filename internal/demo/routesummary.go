@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/landfall-dev/landfall/internal/outbox"
 	"github.com/landfall-dev/landfall/internal/routing"
 	"github.com/landfall-dev/landfall/internal/routingdb"
 )
@@ -74,6 +75,15 @@ func (d *demo) countRouting(ctx context.Context, c *couriers, receipts *routingd
 			if reroute.End == routing.EndLapsed {
 				lapsed = append(lapsed, reroute.Written.Sub(reroute.Deadline))
 			}
+		}
+	}
+	// A message that is accepted was sent, and its row is to know.
+	for _, kind := range []outbox.LaneKind{outbox.DueLane, outbox.FailedLane, outbox.UnknownLane} {
+		lane := outbox.Lane{Kind: kind, Destination: courierJobs}
+		if n, err := d.inLane(ctx, lane); err != nil {
+			return nil, fmt.Errorf("read the rows back: %w", err)
+		} else if n > 0 {
+			r.problems = append(r.problems, fmt.Sprintf("rows in %s: %d", lane, n))
 		}
 	}
 	letters, err := d.deadLetters(ctx)
