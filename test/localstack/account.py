@@ -1,5 +1,6 @@
 """LocalStack as a process, the CDK's command line against it, and what there is in its account."""
 
+import contextlib
 import functools
 import json
 import os
@@ -39,6 +40,9 @@ class LocalStack:
         self.functions = folder / "functions"  # what they print
         shutil.rmtree(self.functions, ignore_errors=True)
         self.functions.mkdir()
+        self._files = folder / "files"
+        shutil.rmtree(self._files, ignore_errors=True)
+        self._files.mkdir()
         self.port = free_port()
         self.environment = {
             "AWS_ACCESS_KEY_ID": "test",
@@ -53,7 +57,8 @@ class LocalStack:
             "GATEWAY_SERVER": "hypercorn",  # the default one listens on every interface
             "GATEWAY_LISTEN": f"127.0.0.1:{self.port}",
             "LOCALSTACK_HOST": f"localhost:{self.port}",
-            "FILESYSTEM_ROOT": str(folder / "files"),
+            "FILESYSTEM_ROOT": str(self._files),
+            "TMPDIR": str(self._files),
             "DISABLE_EVENTS": "1",
             "SKIP_SSL_CERT_DOWNLOAD": "1",
             "DNS_ADDRESS": "0",
@@ -88,17 +93,12 @@ class LocalStack:
             return False
 
     def stop(self) -> None:
-        """Ends the process, then whatever it left in its session: functions that still ran."""
-        self._process.terminate()
-        try:
-            self._process.wait(timeout=20)
-        except subprocess.TimeoutExpired:
-            pass
-        try:
+        """Ends the process and whatever else is in its session, which are functions that still run, and removes its files.
+        It has nothing to save, and would take its time."""
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         self._process.wait()
+        shutil.rmtree(self._files, ignore_errors=True)
 
     @functools.cache
     def client(self, service: str):
