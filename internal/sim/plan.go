@@ -53,6 +53,8 @@ type plannedRow struct {
 
 // streamOdds are those of the table's stream.
 type streamOdds struct {
+	// told: there is a fast path, which the stream tells of new rows.
+	told bool
 	lost float64
 	// latest is how late a report may be.
 	latest time.Duration
@@ -88,7 +90,6 @@ func newPlan(seed uint64) plan {
 		})
 	}
 	p.every = time.Minute
-	p.stream = streamOdds{lost: stage.Pick(d, 0, 0.2, 1), latest: stage.Pick(d, time.Second, 10*time.Second, 10*time.Minute)}
 	p.versions = newVersions(d, p)
 	rows := 3 + d.Below(rowsAtMost-2)
 	if d.Chance(0.1) {
@@ -98,7 +99,27 @@ func newPlan(seed uint64) plan {
 	for i := range rows {
 		p.rows = append(p.rows, newRow(d, p, i))
 	}
+	p.hasten(stage.Roll(seed, "fast"))
 	return p
+}
+
+// hasten gives half of the worlds a fast path, and windows that hardly suffice. It has dice of its own, so that the others
+// are what they were before there was one.
+func (p *plan) hasten(d *stage.Dice) {
+	if d.Chance(0.5) {
+		return
+	}
+	p.stream = streamOdds{told: true, lost: stage.Pick(d, 0, 0, 0.2), latest: stage.Pick(d, time.Second, 10*time.Second, 10*time.Minute)}
+	for i := range p.destinations {
+		headStart, narrow := stage.Pick(d, 0, 5*time.Second, time.Minute), d.Chance(0.5)
+		for _, v := range p.versions {
+			policy := &v.policies[i]
+			policy.HeadStart = headStart
+			if narrow && policy.Deduplicates > outbox.Never {
+				policy.Deduplicates = outbox.Window(policy.SendTimeout + outbox.ClaimMargin + policy.LateArrival + outbox.SkewMargin + d.Seconds(time.Second, time.Minute))
+			}
+		}
+	}
 }
 
 // hurry makes a world in which the same rows are given up, resent by people and given up again all the
@@ -143,7 +164,7 @@ func newVersions(d *stage.Dice, p plan) []version {
 			Attempts:    1 + d.Below(attempts),
 			Backoff:     stage.Pick(d, outbox.Backoff{}, outbox.Backoff{First: d.Seconds(time.Second, 20*time.Second), Factor: 2, Max: d.Seconds(20*time.Second, 5*time.Minute)}),
 			Concurrency: 1 + d.Below(4), Deduplicates: newWindow(d), LateArrival: destination.late,
-			HeadStart: stage.Pick(d, 0, 5*time.Second, time.Minute), SendTimeout: newTimeout(d), Shards: 1 + d.Below(3), Retention: 30 * 24 * time.Hour,
+			SendTimeout: newTimeout(d), Shards: 1 + d.Below(3), Retention: 30 * 24 * time.Hour,
 			Retired: d.Chance(0.03),
 		}.WithDefaults())
 	}

@@ -21,7 +21,7 @@ type report struct {
 // reports notes that a row was put. The world's mutex is held.
 func (w *world) reports(row outbox.Row) {
 	d := stage.Roll(w.Seed, "report", row.ID)
-	if d.Chance(w.stream.lost) {
+	if !w.stream.told || d.Chance(w.stream.lost) {
 		return
 	}
 	for range 1 + d.Below(2) {
@@ -34,6 +34,9 @@ func (w *world) reports(row outbox.Row) {
 
 // polls are when the stream's mapping looks for reports. A function is only started if there are some.
 func (w *world) polls() (all []happening) {
+	if !w.stream.told {
+		return nil
+	}
 	d := stage.Roll(w.Seed, "polls")
 	for at := time.Second; at < w.length; at += d.Between(200*time.Millisecond, 20*time.Second) {
 		all = append(all, happening{at, func(slot int) {

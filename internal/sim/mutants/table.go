@@ -157,8 +157,8 @@ var table = []mutant{
 	{name: "the image is sent instead of the claimed row", file: attemptGo,
 		from: `	case err == nil:
 		l.deliver(row, takeOver)`, to: `	case err == nil:
-		if from != nil {
-			row = *from
+		if c.From != nil {
+			row = *c.From
 		}
 		l.deliver(row, takeOver)`},
 	{name: "a claim that was answered late is sent", file: attemptGo,
@@ -219,7 +219,7 @@ var table = []mutant{
 		from: `	w.requireAbsent(schema.MaybeSince)
 `, to: ``},
 	{name: "DynamoDB: a blind claim takes a row past deliver_by", file: dbClaimGo, sdk: true,
-		from: `") OR " + deliverBy + " > " + at + ")"`, to: `") OR " + deliverBy + " > :v2)"`},
+		from: `") OR " + deliverBy + " > " + at + ")"`, to: `") OR " + deliverBy + " > " + at[:0] + zero + ")"`},
 	{name: "DynamoDB: a blind claim takes a row without budget", file: dbClaimGo, sdk: true,
 		from: `" < " + w.value(number(c.Attempts)) + ")"`, to: `" < " + w.value(number(c.Attempts+9)) + ")"`},
 	{name: "DynamoDB: a claim is not counted", file: dbClaimGo, sdk: true,
