@@ -25,6 +25,7 @@ test: go ## Run all tests, with the race detector where there is a C compiler
 
 build: go $(FUNCTIONS:%=dist/%/bootstrap) ## Build the functions for Lambda (dist/) and the command line (build/landfall)
 	$(GO) build -trimpath -o build/landfall ./cmd/landfall
+	@for f in $(FUNCTIONS); do echo "$$f: $$(gzip -9 <dist/$$f/bootstrap | wc -c | awk '{ printf "%.1f", $$1 / 1e6 }') MB zipped"; done
 
 dist/%/bootstrap: FORCE
 	CGO_ENABLED=0 GOOS=linux GOARCH=$(GOARCH_LAMBDA) $(GO) build -trimpath -buildvcs=false -ldflags='-s -w' -tags=lambda.norpc -o $@ ./functions/$*
