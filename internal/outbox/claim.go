@@ -14,7 +14,9 @@ type Claim struct {
 	// ClaimedBy says who claims, for people: the request id of the invocation.
 	ClaimedBy string
 	At        time.Time
-	// Due is by when the row must be due; zero: at At. The fast path claims within the head start that a row has.
+	// Due is by when the row must be due; zero: at At. The fast path claims within the head start that a row has; then
+	// the row must never have been claimed, not even before a person gave it a new budget: the time alone would not
+	// keep out a copy of the claim that lands late.
 	Due time.Time
 	// Until is when the claim ends.
 	Until time.Time
@@ -87,7 +89,8 @@ func (c Claim) DueBy() time.Time {
 func (c Claim) admits(row Row) bool {
 	due := row.Status == Pending && !row.LaneAt.After(c.DueBy())
 	if c.From == nil {
-		return due && !row.MayHaveArrived() && !row.expired(c.At) && row.AttemptCount < c.Attempts && !row.crashed()
+		return due && !row.MayHaveArrived() && !row.expired(c.At) && row.AttemptCount < c.Attempts && !row.crashed() &&
+			(c.Due.IsZero() || row.Token == "")
 	}
 	return (due || row.Status == Dispatching) && row.Status == c.From.Status &&
 		row.Token == c.From.Token && row.AttemptCount == c.From.AttemptCount

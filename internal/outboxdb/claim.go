@@ -55,6 +55,9 @@ func (w *write) claimBlind(c outbox.Claim) {
 	w.require("(attribute_not_exists(" + code + ") OR " + code + " <> " + w.value(text(outbox.CodeClaimAbandoned)) + ")")
 	w.require("(attribute_not_exists(" + deliverBy + ") OR " + deliverBy + " > " + at + ")")
 	w.require("(attribute_not_exists(" + attempts + ") OR " + attempts + " >= " + zero + " AND " + attempts + " < " + w.value(number(c.Attempts)) + ")")
+	if !c.Due.IsZero() {
+		w.requireIsOrAbsent(schema.Token, text(noToken))
+	}
 	w.sets = append(w.sets, attempts+" = if_not_exists("+attempts+", "+zero+") + "+one)
 	w.set(schema.Until, millis(c.Until))
 	w.set(schema.Window, windowSeconds(c.Window))

@@ -10,7 +10,7 @@ import (
 var play = stagetest.Play(sim.Play)
 
 // regressions are worlds in which something was wrong once; docs/simulation.md says what.
-var regressions = []uint64{5186, 20278, 34285, 302718}
+var regressions = []uint64{4494, 5186, 20278, 34285, 302718}
 
 // TestWorlds is the simulation: no world violates an invariant.
 func TestWorlds(t *testing.T) {
