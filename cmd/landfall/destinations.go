@@ -60,15 +60,7 @@ type destinations struct {
 }
 
 func (a *app) destinations(ctx context.Context) (*destinations, error) {
-	cfg, err := a.loadConfig(a.config)
-	if err != nil {
-		return nil, badInput(err)
-	}
-	at, err := a.account(ctx)
-	if err != nil {
-		return nil, err
-	}
-	table, err := at.table(controlName)
+	cfg, _, table, err := a.controlled(ctx)
 	if err != nil {
 		return nil, err
 	}

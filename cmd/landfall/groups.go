@@ -49,19 +49,25 @@ type groups struct {
 }
 
 func (a *app) groups(ctx context.Context) (*groups, error) {
-	cfg, err := a.loadConfig(a.config)
-	if err != nil {
-		return nil, badInput(err)
-	}
-	at, err := a.account(ctx)
-	if err != nil {
-		return nil, err
-	}
-	table, err := at.table(controlName)
+	cfg, at, table, err := a.controlled(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return &groups{cfg, at, table, routingdb.NewControl(table, table.name), routingdb.NewQueues(sqs.NewFromConfig(at.sdk))}, nil
+}
+
+// controlled is the configuration, and the table of what was said about it at run time.
+func (a *app) controlled(ctx context.Context) (*config.Config, *account, *ourTable, error) {
+	cfg, err := a.loadConfig(a.config)
+	if err != nil {
+		return nil, nil, nil, badInput(err)
+	}
+	at, err := a.account(ctx)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	table, err := at.table(controlName)
+	return cfg, at, table, err
 }
 
 // read is a group of the configuration as it is now.
