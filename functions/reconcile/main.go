@@ -2,21 +2,8 @@
 // remotes about what is due, settles what they know, and ends.
 package main
 
-import (
-	"context"
-	"fmt"
-	"os"
-
-	"github.com/aws/aws-lambda-go/lambda"
-
-	"github.com/landfall-dev/landfall/functions/internal/setup"
-)
+import "github.com/landfall-dev/landfall/functions/internal/setup"
 
 func main() {
-	function, err := setup.Load(context.Background(), "reconcile")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "reconcile:", err)
-		os.Exit(1)
-	}
-	lambda.Start((&handler{function}).handle)
+	setup.Start("reconcile", setup.Load, func(f *setup.Function) any { return (&handler{f}).handle })
 }

@@ -5,21 +5,8 @@
 // queue whose visibility timeout is longer than the function's timeout.
 package main
 
-import (
-	"context"
-	"fmt"
-	"os"
-
-	"github.com/aws/aws-lambda-go/lambda"
-
-	"github.com/landfall-dev/landfall/functions/internal/setup"
-)
+import "github.com/landfall-dev/landfall/functions/internal/setup"
 
 func main() {
-	function, err := setup.LoadRouting(context.Background(), "route")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "route:", err)
-		os.Exit(1)
-	}
-	lambda.Start((&handler{function}).handle)
+	setup.Start("route", setup.LoadRouting, func(f *setup.Routing) any { return (&handler{f}).handle })
 }

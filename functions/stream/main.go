@@ -2,21 +2,8 @@
 // settles them before the sweep would.
 package main
 
-import (
-	"context"
-	"fmt"
-	"os"
-
-	"github.com/aws/aws-lambda-go/lambda"
-
-	"github.com/landfall-dev/landfall/functions/internal/setup"
-)
+import "github.com/landfall-dev/landfall/functions/internal/setup"
 
 func main() {
-	function, err := setup.Load(context.Background(), "stream")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "stream:", err)
-		os.Exit(1)
-	}
-	lambda.Start((&handler{function}).handle)
+	setup.Start("stream", setup.Load, func(f *setup.Function) any { return (&handler{f}).handle })
 }
