@@ -38,7 +38,10 @@ type attempt struct {
 	window    outbox.Window
 	takenOver bool
 	// alone: the claim before it was abandoned, so that it must not be sent beside another.
-	alone   bool
+	alone bool
+	// heard is when the process learnt that it has it, by its own clock; late says that it was too late to send.
+	heard   time.Time
+	late    bool
 	sends   int
 	sending bool
 	answer  *outbox.Outcome
@@ -123,6 +126,7 @@ func (l *law) observe(o *operation, before, after outbox.Row, accepted bool) {
 	case !accepted:
 		l.Must(!changed, "I7", "%s was refused and changed the row", o)
 		l.mustBeForeign(o, before)
+		l.mustNotBeNew(o, before)
 		return
 	case !changed:
 		l.Must(o.shown || o.put != nil, "I2", "%s was accepted and the row does not show it", o)

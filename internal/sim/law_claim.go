@@ -10,6 +10,7 @@ import (
 // claiming is called when a process begins to claim.
 func (l *law) claiming(p *process, c outbox.Claim) {
 	policy := p.policy(c.Destination)
+	p.told.asked[c.ID] = true
 	deadline, _ := p.Ctx.Deadline()
 	l.Must(time.Until(deadline) >= policy.SendTimeout+outbox.ClaimMargin, "I3",
 		"%s is claimed with %v left, not enough to send and settle", c.ID, time.Until(deadline))
@@ -84,7 +85,7 @@ func (l *law) toldClaim(o *operation, row outbox.Row, err error) {
 	case err == nil:
 		l.Must(o.shown, "I2", "%s: told that it won, and it had not", o)
 		l.Must(!o.shown || sameRow(row, o.result), "I3", "%s: told another row than the one claimed", o)
-		o.by.told.won(o.id(), o.claim.Token, o.claim.From)
+		l.won(o.by, row, o.claim.From)
 	case errors.As(err, &refused):
 		l.Must(!o.shown, "I7", "%s: told that it was refused, and it took effect", o)
 		l.scan("a refusal", err)
@@ -105,7 +106,18 @@ func (l *law) toldRow(p *process, row outbox.Row, err error) {
 		}
 	case row.Status == outbox.Dispatching && p.sends():
 		if a := l.attempt(row); a != nil && a.by == p && !p.told.knows(a.token) {
-			p.told.won(row.ID, a.token, nil)
+			l.won(p, row, nil)
 		}
+	}
+}
+
+// won is called when a process learns that it holds a row.
+func (l *law) won(p *process, row outbox.Row, from *outbox.Row) {
+	p.told.won(row.ID, row.Token, from)
+	if a := l.attempt(row); a != nil {
+		deadline, _ := p.Ctx.Deadline()
+		a.heard = p.Now()
+		a.late = a.heard.Truncate(time.Millisecond).After(a.at.Add(outbox.SkewMargin)) ||
+			time.Until(deadline) < p.policy(row.Destination).SendTimeout+outbox.ClaimMargin/2
 	}
 }

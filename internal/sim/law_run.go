@@ -15,6 +15,8 @@ import (
 type told struct {
 	holds []held
 	ended []ending
+	// asked are the rows that it has begun to claim.
+	asked map[outbox.ID]bool
 	// trouble says that listing, reading or claiming failed.
 	trouble bool
 }

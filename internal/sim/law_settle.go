@@ -59,6 +59,7 @@ func (l *law) settledByHolder(o *operation, h *history, before, after outbox.Row
 		l.Must(before.Status == outbox.OutcomeUnknown && after.Status == outbox.CompletedRow, "I2", "%s after the claim was over", o)
 	}
 	out := outbox.Retryable("", 0)
+	l.Must(a.sends > 0 || a.late || before.Unreadable != nil, "effort", "%s: it was claimed in time, and not sent", o)
 	if a.sends > 0 {
 		out = outbox.Unknown("", "")
 		if a.answer != nil {

@@ -21,7 +21,7 @@ func (w *world) start(kind string, timeout time.Duration) *process {
 	w.Mu.Lock()
 	defer w.Mu.Unlock()
 	started, d := w.Start(kind, timeout)
-	p := &process{Process: started, world: w, config: w.versionAt(time.Since(w.Begun), d)}
+	p := &process{Process: started, world: w, config: w.versionAt(time.Since(w.Begun), d), told: told{asked: map[outbox.ID]bool{}}}
 	p.SetClock(d, w.skew)
 	w.Note(p.Number, "%s starts, clock %v, configured at %v", kind, p.Skew, p.config.from)
 	return p

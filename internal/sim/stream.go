@@ -79,6 +79,7 @@ func (w *world) deliver(rows []outbox.Fresh) {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
 	if !p.Dead {
+		p.law.delivered(p, rows)
 		p.law.dispatched(p, report, err)
 		p.Note(p.Number, "ends: %d claimed", report.Claimed())
 	}
@@ -100,4 +101,27 @@ func (l *law) onTime(o *operation, before outbox.Row) {
 		limit = limit.Add(o.by.policy(c.Destination).HeadStart)
 	}
 	l.Must(!before.LaneAt.After(limit), "schedule", "%s was claimed %v before it was due", c.ID, before.LaneAt.Sub(limit))
+}
+
+// delivered holds a run of the fast path that ended before its time to have asked for every row that it was told of.
+func (l *law) delivered(p *process, rows []outbox.Fresh) {
+	if time.Since(p.Began) >= outbox.DeliverFor {
+		return
+	}
+	for _, row := range rows {
+		policy, dueBy := p.policy(row.Destination), p.Began.Add(p.Skew)
+		forNow := !policy.Retired && !row.LaneAt.After(dueBy.Add(policy.HeadStart))
+		l.Must(!forNow || p.told.asked[row.ID], "effort", "process %d was told of %s and left it to the sweep", p.Number, row.ID)
+	}
+}
+
+// mustNotBeNew holds the fast path to be granted a row that is new and for now.
+func (l *law) mustNotBeNew(o *operation, row outbox.Row) {
+	if o.claim == nil || o.by.Kind != fastPath {
+		return
+	}
+	now := o.claim.At
+	isNew := row.Status == outbox.Pending && row.Token == "" && !row.LaneAt.After(now.Add(o.by.policy(row.Destination).HeadStart)) &&
+		(row.DeliverBy.IsZero() || now.Before(row.DeliverBy))
+	l.Must(!isNew, "effort", "%s was refused, and the row is new", o)
 }

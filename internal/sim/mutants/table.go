@@ -51,8 +51,9 @@ var table = []mutant{
 	{name: "any claim of a claimed row is taken for a repetition", file: claimGo,
 		from: `if row.Status == Dispatching && row.Token == c.Token {`, to: `if row.Status == Dispatching {`},
 
-	{name: "the fast path claims rows that were claimed before", file: fastGo,
-		from: `Attempts: 1}`, to: `Attempts: l.Policy.Attempts}`},
+	{name: "the fast path claims rows that were claimed before", file: claimGo,
+		from: `row.AttemptCount < c.Attempts && !row.crashed() &&
+			(c.Due.IsZero() || row.Token == "")`, to: `(row.AttemptCount < c.Attempts || !c.Due.IsZero()) && !row.crashed()`},
 	{name: "the fast path claims rows for later", file: fastGo,
 		from: `return now.Add(l.Policy.HeadStart)`, to: `return row.LaneAt`},
 	{name: "the fast path believes what was reported of a row's times", file: fastGo,
@@ -61,6 +62,25 @@ var table = []mutant{
 		from: `l.Policy.Retired || row.LaneAt`, to: `row.LaneAt`},
 	{name: "the fast path claims for as long as a sweep", file: fastGo,
 		from: `newRun(ctx, d, DeliverFor,`, to: `newRun(ctx, d, time.Hour,`},
+	{name: "the fast path ignores what is reported", file: fastGo,
+		from: `of[row.Destination] = append(of[row.Destination], row)`, to: `of[row.Destination] = of[row.Destination]`},
+	{name: "the fast path leaves every row to the sweep", file: fastGo,
+		from: `		if l.Policy.Retired || row.LaneAt`, to: `		if true || row.LaneAt`},
+	{name: "the fast path takes one row of a batch", file: fastGo,
+		from: `			return
+		}
+	}
+}`, to: `			return
+		}
+		return
+	}
+}`},
+	{name: "the fast path does not know of the head start", file: fastGo,
+		from: `return now.Add(l.Policy.HeadStart)`, to: `return now`},
+	{name: "the fast path asks for rows that are due for the sweep", file: fastGo,
+		from: `Due: l.dueBy(row, now), `, to: ``},
+	{name: "every claim is too late to send", file: attemptGo,
+		from: `late := l.now().After(row.ClaimedAt.Add(SkewMargin))`, to: `late := !l.now().Before(row.ClaimedAt)`},
 	{name: "the sweep claims rows that are the fast path's", file: attemptGo,
 		from: `Claim{ID: id, At: l.now(), Attempts`, to: `Claim{ID: id, At: l.now(), Due: l.now().Add(time.Minute), Attempts`},
 
