@@ -83,20 +83,26 @@ func (b *builder) function(f function) error {
 		return err
 	}
 	props := &awslambda.FunctionProps{
-		Architecture:   b.Architecture,
-		Code:           code,
-		Description:    jsii.String(f.description),
-		Environment:    b.environment(),
-		Handler:        jsii.String("bootstrap"),
-		LogGroup:       logs,
-		MemorySize:     jsii.Number(b.MemoryMiB),
-		Role:           role,
-		Runtime:        awslambda.Runtime_PROVIDED_AL2023(),
-		SecurityGroups: b.SecurityGroups,
-		Timeout:        awscdk.Duration_Seconds(jsii.Number(seconds(b.timeout(f.name)))),
-		Tracing:        awslambda.Tracing_ACTIVE,
-		Vpc:            b.Vpc,
-		VpcSubnets:     b.VpcSubnets,
+		// A line of metrics has no level, which counts as INFO: with WARN there would be no metrics.
+		ApplicationLogLevelV2: awslambda.ApplicationLogLevel_INFO,
+		Architecture:          b.Architecture,
+		Code:                  code,
+		Description:           jsii.String(f.description),
+		Environment:           b.environment(),
+		Handler:               jsii.String("bootstrap"),
+		LogGroup:              logs,
+		LoggingFormat:         awslambda.LoggingFormat_JSON, // of Lambda's own lines; the function's are JSON, and stay as they are
+		MemorySize:            jsii.Number(b.MemoryMiB),
+		Role:                  role,
+		Runtime:               awslambda.Runtime_PROVIDED_AL2023(),
+		SecurityGroups:        b.SecurityGroups,
+		// Of Lambda's own lines, those about runs that fail, time out or cannot start; not three for each run
+		// (https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-log-level.html).
+		SystemLogLevelV2: awslambda.SystemLogLevel_WARN,
+		Timeout:          awscdk.Duration_Seconds(jsii.Number(seconds(b.timeout(f.name)))),
+		Tracing:          awslambda.Tracing_ACTIVE,
+		Vpc:              b.Vpc,
+		VpcSubnets:       b.VpcSubnets,
 	}
 	if f.parts > 0 {
 		props.MaxEventAge = awscdk.Duration_Seconds(jsii.Number(60)) // the next schedule is due by then

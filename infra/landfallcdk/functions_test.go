@@ -59,6 +59,18 @@ destinations:
 	got.want(stream, map[string]string{"ReservedConcurrentExecutions": "null"}) // nobody knows how many shards there are
 }
 
+// TestNoLineIsPaidForThatSaysThatAllIsWell holds Lambda's own lines to those about runs that went wrong, and lets
+// through what the functions write: a line of metrics has no level, which counts as INFO.
+func TestNoLineIsPaidForThatSaysThatAllIsWell(t *testing.T) {
+	got := synth(t, props(t, everything))
+	for _, name := range append(slices.Clone(names), "Route") {
+		_, function := got.one("Lambda::Function", "Landfall"+name)
+		got.want(function, map[string]string{
+			"LoggingConfig.LogFormat": `"JSON"`, "LoggingConfig.SystemLogLevel": `"WARN"`, "LoggingConfig.ApplicationLogLevel": `"INFO"`,
+		})
+	}
+}
+
 func TestFractionsOfASecondDoNotShortenATimeout(t *testing.T) {
 	got := synth(t, props(t, `{destinations: {a: {http: "https://a.example.com/", deduplicates: never, send_timeout: 1500ms}}}`))
 	_, dispatch := got.one("Lambda::Function", "LandfallDispatch")

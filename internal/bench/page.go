@@ -136,7 +136,6 @@ func (d Details) besides() string {
 		{"ms of CPU, with the SDK", func(Effect) float64 { return d.micros(benchSDK) / 1000 }},
 		{"bytes of Landfall's log lines", func(e Effect) float64 { return e.LogBytes }},
 		{"bytes of metrics", func(e Effect) float64 { return e.MetricBytes }},
-		{"bytes of Lambda's own lines", func(e Effect) float64 { return e.Invocations * d.Prices.PlatformLogBytes }},
 	} {
 		cells := []string{row.what}
 		for _, e := range both {

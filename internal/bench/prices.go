@@ -11,7 +11,10 @@ import (
 
 // Prices are AWS's list prices in dollars, without free tiers and discounts for volume: DynamoDB on demand in the
 // standard table class, SQS's standard queues, Lambda on arm64, CloudWatch. Schedules of EventBridge, deletions by the
-// table's time to live and the reads of a Lambda trigger from the table's stream are free.
+// table's time to live and the reads of a Lambda trigger from the table's stream are free. Lambda itself logs nothing
+// about an invocation that succeeds: at the level WARN, which the stack sets, it leaves out platform.start (INFO), and
+// platform.runtimeDone (DEBUG) and platform.report (INFO) of the status success
+// (https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-log-level.html).
 type Prices struct {
 	Region     string   `json:"region"`
 	Date       string   `json:"date"` // when they were looked up
@@ -24,10 +27,8 @@ type Prices struct {
 	LogGB      float64  `json:"gb_logs"` // ingested; metrics come as logs
 	Metric     float64  `json:"metric_month"`
 
-	// MemoryMiB is the functions' default memory; PlatformLogBytes is what Lambda itself writes for an invocation
-	// (START, END and REPORT lines with a trace id, and what CloudWatch adds to each).
-	MemoryMiB        float64 `json:"memory_mib"`
-	PlatformLogBytes float64 `json:"platform_log_bytes"`
+	// MemoryMiB is the functions' default memory.
+	MemoryMiB float64 `json:"memory_mib"`
 }
 
 //go:embed prices.json
@@ -68,7 +69,6 @@ const waiting = 62 * time.Millisecond
 // bill prices a million effects, with so many invocations for each, and of each so much CPU in µs.
 func (p Prices) bill(name string, e Effect, invocations, cpuMicros float64) Bill {
 	const million, gb = 1e6, 1 << 30
-	platform := invocations * p.PlatformLogBytes
 	b := Bill{Name: name, Lines: []Line{
 		{"DynamoDB: writes of the table", e.TableWrites * p.Write},
 		{"DynamoDB: writes of the index", e.IndexWrites * p.Write},
@@ -77,7 +77,6 @@ func (p Prices) bill(name string, e Effect, invocations, cpuMicros float64) Bill
 		{"Lambda: invocations", invocations * p.Invocation},
 		{"Lambda: CPU", cpuMicros / million * wholeCPU * p.GBSecond * million},
 		{"CloudWatch: metrics and log lines", (e.LogBytes + e.MetricBytes) * million / gb * p.LogGB},
-		{"CloudWatch: Lambda's own lines", platform * million / gb * p.LogGB},
 	}}
 	for _, line := range b.Lines {
 		b.Total += line.Dollars
@@ -92,7 +91,7 @@ func (p Prices) bill(name string, e Effect, invocations, cpuMicros float64) Bill
 func (p Prices) month(i Idle) (idle, metrics float64) {
 	const million, gb = 1e6, 1 << 30
 	return i.Reads/million*p.Read + i.Invocations/million*p.Invocation +
-		(i.MetricBytes+i.Invocations*p.PlatformLogBytes)/gb*p.LogGB, float64(i.Metrics) * p.Metric
+		i.MetricBytes/gb*p.LogGB, float64(i.Metrics) * p.Metric
 }
 
 // bills are those that docs/cost.md shows: of rows of 1 KB, alone and in full batches, and of rows in trouble.

@@ -100,10 +100,10 @@ func TestNoPlotIsBroken(t *testing.T) {
 // TestNoLineIsMissingOnTheBill adds a bill up by hand.
 func TestNoLineIsMissingOnTheBill(t *testing.T) {
 	t.Parallel()
-	p := Prices{Write: 1, Read: 10, SQSRequest: 100, Invocation: 1000, LogGB: 1 << 30, GBSecond: 1, MemoryMiB: 1024, PlatformLogBytes: 1}
+	p := Prices{Write: 1, Read: 10, SQSRequest: 100, Invocation: 1000, LogGB: 1 << 30, GBSecond: 1, MemoryMiB: 1024}
 	e := Effect{Batch: 10, TableWrites: 4, IndexWrites: 2, Reads: 1, ControlReads: 1, SQSRequests: 1, LogBytes: 1, MetricBytes: 1}
 	b := p.bill("all", e, 1, 1e6/wholeCPU)
-	if want := 6 + 20 + 100 + 1000 + 3e6 + 1e6; b.Total != want {
+	if want := 6 + 20 + 100 + 1000 + 2e6 + 1e6; b.Total != want {
 		t.Errorf("$%v, want $%v: %+v", b.Total, want, b.Lines)
 	}
 	if want := 0.3 * 62_000; b.Waiting < want-1 || b.Waiting > want+1 {

@@ -112,7 +112,7 @@ class Checks:
         texts = {name: account.function_log(outputs["LandfallFunction" + name]) for name in ("Dispatch", "Reconcile", "Route", "Stream")}
         claims = collections.Counter()
         for row in rows:
-            by = [name for name in ("Stream", "Dispatch") if f"RequestId: {row['claimed_by']}" in texts[name]]
+            by = [name for name in ("Stream", "Dispatch") if f'"requestId":"{row["claimed_by"]}"' in texts[name]]
             claims += collections.Counter(by)
             self(f"{row['pk']} was claimed by an invocation that was logged", len(by) == 1, by)
             if "#later-" in row["pk"]:
