@@ -156,16 +156,19 @@ func (c *checker) group(path, name string, g Group, cfg *Config) {
 		c.failf(path+".max_wait", "%v is less than accept_timeout, %v: nobody would have the time to accept", g.MaxWait, g.AcceptTimeout)
 	}
 	c.route(path+".route", g.Route)
-	targets := map[string]string{}
-	for _, id := range slices.Sorted(maps.Keys(g.Consumers)) {
-		at, consumer := path+".consumers."+plain(id), g.Consumers[id]
-		c.name(at, id, "a consumer")
+	members := g.Members()
+	for i, m := range members {
+		at, consumer := path+".consumers."+plain(m.ID), g.Consumers[m.ID]
+		c.name(at, m.ID, "a consumer")
 		c.consumer(at, consumer, cfg)
-		target := cmp.Or(consumer.SQS, consumer.Lambda)
-		if twin, taken := targets[target]; taken && target != "" {
-			c.failf(at, "has the target of %s: a message that moved on from one would come back to it as the other", twin)
+		twin := slices.IndexFunc(members[:i], func(other routing.Consumer) bool { return routing.SameTarget(other.Target, m.Target) })
+		switch {
+		case twin < 0 || consumer.SQS+consumer.Lambda == "":
+		case members[twin].Target == m.Target:
+			c.failf(at, "has the target of %s: a message that moved on from one would come back to it as the other", members[twin].ID)
+		default:
+			c.failf(at, "may have the target of %s, and a message that moved on from one would come back to it as the other: if they are two, write the ARN of each", members[twin].ID)
 		}
-		targets[target] = id
 	}
 }
 

@@ -78,6 +78,8 @@ var badGroups = []struct {
 	{member(`sqs: a, tags: [` + strings.Repeat("a", 129) + `]`), `a tag is 1 to 128 bytes long`},
 	{member(`sqs: a, tag: [a]`), `tag: is no key of Landfall: tags?`},
 	{`{accept: explicit, route: weighted, consumers: {north: {sqs: a}, south: {sqs: a}}}`, `consumers.south: has the target of north`},
+	{`{accept: explicit, route: weighted, consumers: {north: {sqs: "arn:aws:sqs:eu-west-1:123456789012:a"}, south: {sqs: a}}}`, `consumers.south: may have the target of north, and a message that moved on`},
+	{`{accept: explicit, route: weighted, consumers: {north: {lambda: "f:live"}, south: {lambda: "arn:aws:lambda:eu-west-1:123456789012:function:f:live"}}}`, `consumers.south: may have the target of north`},
 	{`{accept: explicit, route: weighted, consumers: {North: {sqs: a}}}`, `"North" cannot name a consumer`},
 	{`{accept: explicit, route: weighted, consumers: {1: {sqs: a}}}`, `consumers.1: looks like something else than a name`},
 	{`{accept: explicit, route: weighted, consumers: [north]}`, `consumers: is a list, want keys with values`},
@@ -103,6 +105,20 @@ func TestBadGroupsAreNotAccepted(t *testing.T) {
 		fits := fitsSchema([]byte(src)) == nil
 		if unseen := slices.ContainsFunc(ofTwo, func(word string) bool { return strings.Contains(tt.value, word) }); fits != unseen {
 			t.Errorf("%s fits the schema: %v", tt.value, fits)
+		}
+	}
+}
+
+// TestConsumersThatAreTwoAreNotTakenForOne.
+func TestConsumersThatAreTwoAreNotTakenForOne(t *testing.T) {
+	t.Parallel()
+	for _, consumers := range []string{
+		`{north: {sqs: a}, south: {lambda: a}}`,
+		`{north: {sqs: "arn:aws:sqs:eu-west-1:123456789012:a"}, south: {sqs: "arn:aws:sqs:eu-west-1:210987654321:a"}}`,
+		`{north: {lambda: "f:live"}, south: {lambda: f}}`,
+	} {
+		if _, err := config.ParseYAML("f", []byte("groups:\n  a: {accept: explicit, route: weighted, consumers: "+consumers+"}\n")); err != nil {
+			t.Errorf("%s: %v", consumers, err)
 		}
 	}
 }

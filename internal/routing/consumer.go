@@ -3,6 +3,7 @@ package routing
 import (
 	"math"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -28,6 +29,21 @@ type Consumer struct {
 	// LeaseUntil is when a consumer that comes and goes is no member any more unless it renews; zero: never.
 	LeaseUntil time.Time
 	ConsumerState
+}
+
+// SameTarget reports whether two targets are one queue or function, or may be: a name, and an ARN that has it.
+func SameTarget(a, b string) bool {
+	kindA, nameA, arnA := splitTarget(a)
+	kindB, nameB, arnB := splitTarget(b)
+	return a == b || arnA != arnB && kindA == kindB && nameA == nameB
+}
+
+func splitTarget(target string) (kind, name string, arn bool) {
+	kind, name, _ = strings.Cut(target, ":")
+	if parts := strings.SplitN(name, ":", 6); len(parts) == 6 && parts[0] == "arn" { // partition, service, region, account
+		return kind, strings.TrimPrefix(parts[5], "function:"), true
+	}
+	return kind, name, false
 }
 
 // ConsumerState is what is known of a consumer at the time of a snapshot.

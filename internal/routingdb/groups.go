@@ -59,17 +59,17 @@ func (g *Groups) Snapshot(ctx context.Context, group string) (routing.Snapshot, 
 		return routing.Snapshot{}, err
 	}
 	function, err := g.function(spec, overrides.Route)
-	problems := append(overrides.Problems, err)
 	consumers := overrides.Consumers(spec.Consumers)
-	problems = append(problems, g.loads(ctx, consumers, time.Now())...)
+	problems := append(append(overrides.Problems, err), g.loads(ctx, consumers, time.Now())...)
 	g.report(ctx, group, errors.Join(problems...))
 	return routing.Snapshot{Group: routing.NewGroup(group, consumers...), Policy: spec.Policy, Function: function}, nil
 }
 
 // Consumers are those of a group, ordered by id: those of the configuration, with what is said about them, and those
-// that joined. Who joined under the id of one of the configuration is that one.
-func (o Overrides) Consumers(configured []routing.Consumer) []routing.Consumer {
-	group := routing.NewGroup("", configured...)
+// that joined. Who joined under the id of one of the configuration is that one. Who joined with the target of another gets
+// nothing new, and is one of the Problems: a message that moved on from one would come back to it as the other.
+func (o *Overrides) Consumers(configured []routing.Consumer) []routing.Consumer {
+	group, now := routing.NewGroup("", configured...), time.Now()
 	for _, m := range o.Members {
 		static, found := group.Consumer(m.ID)
 		switch {
@@ -77,10 +77,24 @@ func (o Overrides) Consumers(configured []routing.Consumer) []routing.Consumer {
 			static.Draining = static.Draining || m.Draining
 			group = group.With(static)
 		case m.Target != "":
+			if twin := holder(group.Consumers(), m.Target, now); twin != "" {
+				m.Draining = true
+				o.Problems = append(o.Problems, fmt.Errorf("member %s gets nothing: its target is, or may be, that of %s", m.ID, twin))
+			}
 			group = group.With(m.Consumer)
 		}
 	}
 	return group.Consumers()
+}
+
+// holder is the id of the member that has a target, "" if none has.
+func holder(consumers []routing.Consumer, target string, now time.Time) string {
+	for _, c := range consumers {
+		if routing.SameTarget(c.Target, target) && (c.LeaseUntil.IsZero() || now.Before(c.LeaseUntil)) {
+			return c.ID
+		}
+	}
+	return ""
 }
 
 // function is the one that routes. If another was asked for and cannot be made, none is: nobody asked for the one

@@ -87,6 +87,29 @@ func TestAConsumerOfTheConfigurationIsNotReplacedByWhoJoinsUnderItsName(t *testi
 	}
 }
 
+// TestAMessageDoesNotComeBackToAQueueUnderAnotherName: who joins with the target of another one is not picked, until the
+// other one's lease is over.
+func TestAMessageDoesNotComeBackToAQueueUnderAnotherName(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "north", "south")
+		w.queue("east")
+		for id, target := range map[string]string{
+			"a": "sqs:north", "b": "sqs:arn:aws:sqs:us-east-1:000000000000:south", "spot-1": "sqs:east", "spot-2": "sqs:east", "west": "lambda:east",
+		} {
+			w.join(routing.Consumer{ID: id, Target: target, LeaseUntil: time.Now().Add(time.Hour)})
+		}
+		w.join(routing.Consumer{ID: "spot-1", Target: "sqs:east", LeaseUntil: time.Now().Add(time.Minute)})
+		w.expect("members", w.ids(), []string{"a", "b", "north", "south", "spot-1", "spot-2", "west"})
+		w.expect("live", w.live(), []string{"north", "south", "spot-1", "west"})
+		if text, _ := w.log.all(); !strings.Contains(text, "member spot-2 gets nothing") || !strings.Contains(text, "that of spot-1") {
+			t.Errorf("logged: %s", text)
+		}
+		<-time.After(time.Minute)
+		w.expect("a lease is over", w.live(), []string{"north", "south", "spot-2", "west"})
+	})
+}
+
 // TestDrainingConsumersAreNotPickedForMore, of the configuration or not, and stay members.
 func TestDrainingConsumersAreNotPickedForMore(t *testing.T) {
 	t.Parallel()
