@@ -38,7 +38,7 @@ type Outcome struct {
 	Code string
 	// Ref is what the remote called the effect, if it said so.
 	Ref string
-	// After is how long the remote asked to wait; only for NotArrived.
+	// After is how long the remote asked to wait; for NotArrived and MaybeArrived.
 	After time.Duration
 }
 

@@ -39,18 +39,21 @@ func (h *HTTP) outcome(x egress.Exchange, stale bool, now time.Time) outbox.Outc
 		return unanswered(x)
 	}
 	code := codePrefix + "status_" + strconv.Itoa(x.Answer.Status)
-	switch h.kind(x.Answer.Status, stale) {
+	wait := retryAfter(x.Answer.Header.Get("Retry-After"), now)
+	switch h.kind(x, stale) {
 	case outbox.Landed:
 		if !x.Written {
 			return outbox.Unknown(h.ref(x.Answer), CodeEarlyAnswer)
 		}
 		return outbox.Completed(h.ref(x.Answer))
 	case outbox.NotArrived:
-		return outbox.Retryable(code, retryAfter(x.Answer.Header.Get("Retry-After"), now))
+		return outbox.Retryable(code, wait)
 	case outbox.Refused:
 		return outbox.Permanent(code)
 	default:
-		return outbox.Unknown(h.ref(x.Answer), code)
+		out := outbox.Unknown(h.ref(x.Answer), code)
+		out.After = wait
+		return out
 	}
 }
 
@@ -69,8 +72,13 @@ func unanswered(x egress.Exchange) outbox.Outcome {
 	}
 }
 
-// kind is what a final status means here.
-func (h *HTTP) kind(status int, stale bool) outbox.OutcomeKind {
+// statusCanceled is what gateways of gRPC answer when a call was cancelled while somebody worked on it
+// (https://github.com/googleapis/googleapis/blob/master/google/rpc/code.proto).
+const statusCanceled = 499
+
+// kind is what a final answer means here.
+func (h *HTTP) kind(x egress.Exchange, stale bool) outbox.OutcomeKind {
+	status := x.Answer.Status
 	if kind, ok := h.o.Statuses[status]; ok {
 		return kind
 	}
@@ -78,11 +86,16 @@ func (h *HTTP) kind(status int, stale bool) outbox.OutcomeKind {
 		return outbox.NotArrived
 	}
 	switch status {
-	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+	case http.StatusTooEarly, http.StatusTooManyRequests:
 		return outbox.NotArrived
+	case http.StatusRequestTimeout: // load balancers and RPC servers say so as well when the work took too long
+		if !x.Written {
+			return outbox.NotArrived
+		}
+		return outbox.MaybeArrived
 	case http.StatusNotImplemented, http.StatusHTTPVersionNotSupported:
 		return outbox.Refused
-	case http.StatusSeeOther:
+	case http.StatusFound, http.StatusSeeOther, statusCanceled: // many who have done what was posted redirect by 302
 		return outbox.MaybeArrived
 	case http.StatusConflict:
 		if h.o.Deduplicates {
