@@ -46,6 +46,8 @@ const (
 	CodeBodyAmbiguous = "landfall.lookup.http.body_ambiguous"
 	// CodeValueInvalid: a rule's pointer leads through or to something of another type than it takes for granted.
 	CodeValueInvalid = "landfall.lookup.http.value_invalid"
+	// CodeCached: a cache answered that there is no such thing. There was none when it asked, perhaps too early.
+	CodeCached = "landfall.lookup.http.cached"
 	// CodeRule: a rule says that this answer decides nothing.
 	CodeRule = "landfall.lookup.http.unresolved"
 
@@ -119,8 +121,9 @@ var (
 )
 
 // Look makes one request and reports what the rules make of its answer. Without a complete head of a final answer
-// nothing is decided, nor by the refusal (401, 403) of a secret that has changed since. Redirects are not followed; a
-// rule may name their status.
+// nothing is decided, nor by the refusal (401, 403) of a secret that has changed since, nor is it by a cache that there is
+// no such thing: the question asks caches not to answer, and an Age (RFC 9111, section 5.1) tells of one that does. Redirects
+// are not followed; a rule may name their status.
 func (h *HTTP) Look(ctx context.Context, row outbox.Row) outbox.Answer {
 	target, code := h.template.Fill(row)
 	if code != "" {
@@ -138,14 +141,17 @@ func (h *HTTP) Look(ctx context.Context, row outbox.Row) outbox.Answer {
 		return outbox.Answer{Code: statusCode(x.Answer.Status)}
 	}
 	a := judge(h.rules, x.Answer)
-	if a.Kind == outbox.TookEffect {
+	switch age := x.Answer.Header.Get("Age"); {
+	case a.Kind == outbox.NeverArrived && age != "" && age != "0":
+		return outbox.Answer{Code: CodeCached}
+	case a.Kind == outbox.TookEffect:
 		a.Ref = h.refOf(x.Answer)
 	}
 	return a
 }
 
 func (h *HTTP) header(row outbox.Row) http.Header {
-	header := http.Header{"Accept": {"application/json"}, "User-Agent": {userAgent}}
+	header := http.Header{"Accept": {"application/json"}, "Cache-Control": {"no-cache"}, "User-Agent": {userAgent}}
 	for name, value := range h.o.Headers {
 		header.Set(name, value)
 	}

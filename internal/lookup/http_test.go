@@ -145,6 +145,9 @@ func TestNoAnswerIsBelievedBeyondItsRules(t *testing.T) {
 		{"a rule that decides nothing", says(answer(202, ``)), outbox.Undecided, "unresolved"},
 		{"a redirect is not followed", says("HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n"), outbox.Undecided, "status_302"},
 		{"a redirect with a rule", says("HTTP/1.1 301 Moved\r\nLocation: /charges/1\r\nContent-Length: 0\r\n\r\n"), outbox.TookEffect, ""},
+		{"nothing there, says a cache", says("HTTP/1.1 404 Not\r\nAge: 3\r\nContent-Length: 0\r\n\r\n"), outbox.Undecided, "cached"},
+		{"nothing there, says who asked anew", says("HTTP/1.1 404 Not\r\nAge: 0\r\nContent-Length: 0\r\n\r\n"), outbox.NeverArrived, ""},
+		{"it succeeded, says a cache", says("HTTP/1.1 200 OK\r\nAge: 3\r\n\r\n{\"status\": \"succeeded\"}"), outbox.TookEffect, ""},
 		{"an interim answer", says("HTTP/1.1 103 Early\r\n\r\n" + answer(404, "")), outbox.NeverArrived, ""},
 		{"a body that was cut, which no rule is about", says("HTTP/1.1 404 Not\r\nContent-Length: 100\r\n\r\nx"), outbox.NeverArrived, ""},
 
@@ -272,7 +275,7 @@ func TestRequest(t *testing.T) {
 		t.Errorf("%s %s with %d bytes", got.Method, got.RequestURI, got.ContentLength)
 	}
 	for name, want := range map[string]string{
-		"Authorization": "Bearer x", "Accept": "application/json", "Traceparent": trace, "X-Row": "", "Idempotency-Key": "",
+		"Authorization": "Bearer x", "Accept": "application/json", "Cache-Control": "no-cache", "Traceparent": trace, "X-Row": "", "Idempotency-Key": "",
 	} {
 		if v := got.Header.Get(name); v != want {
 			t.Errorf("%s: %q, want %q", name, v, want)
