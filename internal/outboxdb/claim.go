@@ -7,34 +7,38 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/landfall-dev/landfall/internal/dynamo"
 	"github.com/landfall-dev/landfall/internal/outbox"
 	"github.com/landfall-dev/landfall/internal/schema"
 )
+
+var abandoned = dynamo.Text(outbox.CodeClaimAbandoned)
 
 // Claim implements [outbox.Store]. It touches neither lane nor lane_at, so that it costs the table a unit
 // and the index none.
 func (s *Store) Claim(ctx context.Context, c outbox.Claim) (outbox.Row, error) {
 	var w write
+	at := w.Value(dynamo.Millis(c.At))
 	if c.From == nil {
-		w.claimBlind(c)
+		w.claimBlind(c, at)
 	} else if next, err := c.Apply(*c.From); err == nil {
 		w.claimFrom(c, next)
 	} else {
 		return s.grantedBefore(ctx, c) // no row like the one that was read may be claimed so
 	}
-	w.set(schema.Status, text(schema.StatusDispatching))
-	w.set(schema.Token, text(c.Token))
-	w.set(schema.ClaimedAt, millis(c.At))
+	w.Set(schema.Status, dispatching)
+	w.Set(schema.Token, dynamo.Text(c.Token))
+	w.SetTo(schema.ClaimedAt, at)
 	if c.ClaimedBy == "" {
-		w.remove(schema.ClaimedBy)
+		w.Remove(schema.ClaimedBy)
 	} else {
-		w.set(schema.ClaimedBy, text(clip(c.ClaimedBy, maxClaimedBy)))
+		w.Set(schema.ClaimedBy, dynamo.Text(dynamo.Clip(c.ClaimedBy, maxClaimedBy)))
 	}
-	out, err := s.client.UpdateItem(ctx, w.update(s.table, c.ID, types.ReturnValueAllNew), repeatConflicts)
+	out, err := s.client.UpdateItem(ctx, w.Update(&s.table, key(c.ID), types.ReturnValueAllNew), dynamo.RepeatConflicts)
 	if err == nil {
 		return Decode(out.Attributes), nil
 	}
-	if item, refused := refusedItem(err); refused {
+	if item, refused := dynamo.Refused(err); refused {
 		return granted(c, item)
 	}
 	if invalid(err) {
@@ -45,41 +49,40 @@ func (s *Store) Claim(ctx context.Context, c outbox.Claim) (outbox.Row, error) {
 
 // claimBlind asks of the row itself what [outbox.Claim.Apply] asks of it, and counts the attempt where it
 // is stored. A comparison with an attribute of the wrong type fails; then the row is looked at.
-func (w *write) claimBlind(c outbox.Claim) {
-	at, zero, one := w.value(millis(c.At)), w.value(number(0)), w.value(number(1))
-	attempts, deliverBy := w.name(schema.AttemptCount), w.name(schema.DeliverBy)
-	w.requireIs(schema.Status, text(schema.StatusPending))
-	w.require(w.name(schema.LaneAt) + " <= " + w.value(millis(c.DueBy())))
-	w.requireAbsent(schema.MaybeSince)
-	code := w.name(schema.Code)
-	w.require("(attribute_not_exists(" + code + ") OR " + code + " <> " + w.value(text(outbox.CodeClaimAbandoned)) + ")")
-	w.require("(attribute_not_exists(" + deliverBy + ") OR " + deliverBy + " > " + at + ")")
-	w.require("(attribute_not_exists(" + attempts + ") OR " + attempts + " >= " + zero + " AND " + attempts + " < " + w.value(number(c.Attempts)) + ")")
+func (w *write) claimBlind(c outbox.Claim, at string) {
+	const attempts = schema.AttemptCount
+	none := w.Value(zero)
+	w.RequireIs(schema.Status, pending)
+	w.Require(schema.LaneAt, " <= ", w.Value(dynamo.Millis(c.DueBy())))
+	w.RequireAbsent(schema.MaybeSince)
+	w.RequireOrAbsent(schema.Code, " <> ", w.Value(abandoned))
+	w.RequireOrAbsent(schema.DeliverBy, " > ", at)
+	w.Require("(attribute_not_exists(", attempts, ") OR ", attempts, " >= ", none, " AND ", attempts, " < ", w.Value(dynamo.Number(c.Attempts)), ")")
 	if !c.Due.IsZero() {
-		w.requireIsOrAbsent(schema.Token, text(noToken))
+		w.RequireIsOrAbsent(schema.Token, neverHeld)
 	}
-	w.sets = append(w.sets, attempts+" = if_not_exists("+attempts+", "+zero+") + "+one)
-	w.set(schema.Until, millis(c.Until))
-	w.set(schema.Window, windowSeconds(c.Window))
+	w.SetTo(attempts, "if_not_exists(", attempts, ", ", none, ") + ", w.Value(one))
+	w.Set(schema.Until, dynamo.Millis(c.Until))
+	w.Set(schema.Window, windowSeconds(c.Window))
 }
 
 // claimFrom claims the row that was read, or takes it over.
 func (w *write) claimFrom(c outbox.Claim, next outbox.Row) {
 	w.requireUnchanged(*c.From)
 	if c.From.Status == outbox.Pending {
-		w.require(w.name(schema.LaneAt) + " <= " + w.value(millis(c.DueBy())))
+		w.Require(schema.LaneAt, " <= ", w.Value(dynamo.Millis(c.DueBy())))
 	}
-	w.set(schema.AttemptCount, number(next.AttemptCount))
-	w.set(schema.Until, millis(next.Until))
-	w.set(schema.Window, windowSeconds(next.Window))
+	w.Set(schema.AttemptCount, dynamo.Number(next.AttemptCount))
+	w.Set(schema.Until, dynamo.Millis(next.Until))
+	w.Set(schema.Window, windowSeconds(next.Window))
 	if !c.From.MayHaveArrived() && next.MayHaveArrived() {
-		w.set(schema.MaybeSince, millis(next.MaybeSince))
+		w.Set(schema.MaybeSince, dynamo.Millis(next.MaybeSince))
 	}
 }
 
 // granted answers a claim whose condition failed: with the row, if it carries this claim's token, because
 // then only the first answer was lost.
-func granted(c outbox.Claim, item map[string]types.AttributeValue) (outbox.Row, error) {
+func granted(c outbox.Claim, item dynamo.Item) (outbox.Row, error) {
 	if len(item) == 0 {
 		return outbox.Row{}, &outbox.RefusedError{}
 	}

@@ -2,9 +2,7 @@ package outboxdb
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -12,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/landfall-dev/landfall/internal/dynamo"
 	"github.com/landfall-dev/landfall/internal/outbox"
 	"github.com/landfall-dev/landfall/internal/schema"
 )
@@ -58,12 +57,12 @@ func NewControls(client ControlsClient, table string) *Controls { return &Contro
 // Read reads all controls, strongly consistent: one read unit for each 4 KB. They are ordered by destination, one that
 // no configuration knows among them.
 func (c *Controls) Read(ctx context.Context) (all []Control, err error) {
-	for start := map[string]types.AttributeValue(nil); ; {
+	for start := dynamo.Item(nil); ; {
 		out, err := c.client.Query(ctx, &dynamodb.QueryInput{
 			TableName: &c.table, ConsistentRead: aws.Bool(true), ExclusiveStartKey: start,
 			KeyConditionExpression:    aws.String("#pk = :pk"),
 			ExpressionAttributeNames:  map[string]string{"#pk": schema.PK},
-			ExpressionAttributeValues: map[string]types.AttributeValue{":pk": text(schema.DestinationScope)},
+			ExpressionAttributeValues: dynamo.Item{":pk": dynamo.Text(schema.DestinationScope)},
 		})
 		if err != nil {
 			return nil, fmt.Errorf("read the controls of destinations: %w", err)
@@ -77,24 +76,17 @@ func (c *Controls) Read(ctx context.Context) (all []Control, err error) {
 	}
 }
 
-func decodeControl(stored map[string]types.AttributeValue) Control {
-	r, lenient := reader{item: stored}, reader{item: stored} // who changed it decides nothing
+func decodeControl(stored dynamo.Item) Control {
+	r, lenient := dynamo.Reader{Item: stored}, dynamo.Reader{Item: stored} // who changed it decides nothing
 	c := Control{
-		Destination: r.text(schema.SK), Reason: lenient.text(schema.Reason), By: lenient.text(schema.ChangedBy), At: lenient.millis(schema.ChangedAt),
+		Destination: r.Text(schema.SK), Reason: lenient.Text(schema.Reason), By: lenient.Text(schema.ChangedBy), At: lenient.Millis(schema.ChangedAt),
 	}
-	switch v := stored[schema.Paused].(type) {
-	case nil:
-	case *types.AttributeValueMemberBOOL:
-		c.Paused = v.Value
-	default:
-		r.failf(schema.Paused, "of type %s, want BOOL", kind(v))
-	}
-	if n, ok := r.whole(schema.MaxConcurrency, 1, MaxControlledConcurrency); ok {
+	c.Paused = r.Flag(schema.Paused)
+	if n, ok := r.Whole(schema.MaxConcurrency, 1, MaxControlledConcurrency); ok {
 		c.MaxConcurrency = int(n)
 	}
-	if len(r.problems) > 0 {
+	if c.Unreadable = r.Err("the control"); c.Unreadable != nil {
 		c.Paused = true
-		c.Unreadable = errors.New("the control cannot be read: " + strings.Join(r.problems, "; "))
 	}
 	return c
 }
@@ -114,7 +106,7 @@ func (c *Controls) Limit(ctx context.Context, destination string, n int, reason,
 	if n < 1 || n > MaxControlledConcurrency {
 		return fmt.Errorf("limit %s: %d sends: want 1 to %d", destination, n, MaxControlledConcurrency)
 	}
-	return c.change(ctx, "limit", destination, reason, by, schema.MaxConcurrency, number(n))
+	return c.change(ctx, "limit", destination, reason, by, schema.MaxConcurrency, dynamo.Number(n))
 }
 
 // Unlimit takes Limit back. A pause stays.
@@ -131,17 +123,12 @@ func (c *Controls) change(ctx context.Context, what, destination, reason, by, at
 		return fmt.Errorf("%s %s: want a reason of at most %d bytes of UTF-8", what, destination, MaxReason)
 	}
 	var w write
-	if v != nil {
-		w.set(attribute, v)
-	} else {
-		w.remove(attribute)
-	}
-	w.set(schema.Reason, text(reason))
-	w.set(schema.ChangedBy, text(clip(by, maxBy)))
-	w.set(schema.ChangedAt, millis(time.Now()))
-	in := w.update(c.table, outbox.ID{}, types.ReturnValueNone)
-	in.Key = map[string]types.AttributeValue{schema.PK: text(schema.DestinationScope), schema.SK: text(destination)}
-	if _, err := c.client.UpdateItem(ctx, in, repeatConflicts); err != nil {
+	w.SetOrRemove(attribute, v)
+	w.Set(schema.Reason, dynamo.Text(reason))
+	w.Set(schema.ChangedBy, dynamo.Text(dynamo.Clip(by, maxBy)))
+	w.Set(schema.ChangedAt, dynamo.Millis(time.Now()))
+	control := dynamo.Item{schema.PK: dynamo.Text(schema.DestinationScope), schema.SK: dynamo.Text(destination)}
+	if _, err := c.client.UpdateItem(ctx, w.Update(&c.table, control, types.ReturnValueNone), dynamo.RepeatConflicts); err != nil {
 		return fmt.Errorf("%s destination %s: %w", what, destination, err)
 	}
 	return nil

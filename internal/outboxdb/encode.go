@@ -1,12 +1,12 @@
 package outboxdb
 
 import (
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/landfall-dev/landfall/internal/dynamo"
 	"github.com/landfall-dev/landfall/internal/outbox"
 	"github.com/landfall-dev/landfall/internal/schema"
 )
@@ -30,34 +30,26 @@ const (
 
 var noClaimedBy = strings.Repeat("-", maxClaimedBy+slack)
 
-func text(s string) *types.AttributeValueMemberS { return &types.AttributeValueMemberS{Value: s} }
-
-func number[T int | int64](n T) *types.AttributeValueMemberN {
-	return &types.AttributeValueMemberN{Value: strconv.FormatInt(int64(n), 10)}
-}
-
-func millis(t time.Time) *types.AttributeValueMemberN { return number(t.UnixMilli()) }
-
 // expiry is a time to live, rounded up to whole seconds: retention is never cut short.
-func expiry(t time.Time) *types.AttributeValueMemberN {
-	return number(t.Add(time.Second - time.Nanosecond).Unix())
+func expiry(t time.Time) types.AttributeValue {
+	return dynamo.Number(t.Add(time.Second - time.Nanosecond).Unix())
 }
 
 // windowSeconds is a window as stored.
-func windowSeconds(w outbox.Window) *types.AttributeValueMemberN {
+func windowSeconds(w outbox.Window) types.AttributeValue {
 	if w == outbox.Always {
-		return number(schema.WindowAlways)
+		return dynamo.Number(schema.WindowAlways)
 	}
-	return number(int64(time.Duration(w) / time.Second))
+	return dynamo.Number(int64(time.Duration(w) / time.Second))
 }
 
 // encode is a row as an item: what a put writes.
-func encode(row outbox.Row) map[string]types.AttributeValue {
+func encode(row outbox.Row) dynamo.Item {
 	item := withoutPayload(row)
 	if len(row.Headers) > 0 {
-		headers := make(map[string]types.AttributeValue, len(row.Headers))
+		headers := make(dynamo.Item, len(row.Headers))
 		for name, value := range row.Headers {
-			headers[name] = text(value)
+			headers[name] = dynamo.Text(value)
 		}
 		item[schema.Headers] = &types.AttributeValueMemberM{Value: headers}
 	}
@@ -66,26 +58,26 @@ func encode(row outbox.Row) map[string]types.AttributeValue {
 }
 
 // withoutPayload is what an item of the row has besides payload and headers.
-func withoutPayload(row outbox.Row) map[string]types.AttributeValue {
-	item := map[string]types.AttributeValue{
-		schema.PK:           text(row.PK()),
-		schema.Status:       text(string(row.Status)),
-		schema.AttemptCount: number(row.AttemptCount),
-		schema.Token:        text(noToken),
-		schema.ClaimedBy:    text(noClaimedBy),
+func withoutPayload(row outbox.Row) dynamo.Item {
+	item := dynamo.Item{
+		schema.PK:           dynamo.Text(row.PK()),
+		schema.Status:       dynamo.Text(string(row.Status)),
+		schema.AttemptCount: dynamo.Number(row.AttemptCount),
+		schema.Token:        dynamo.Text(noToken),
+		schema.ClaimedBy:    dynamo.Text(noClaimedBy),
 		schema.ClaimedAt:    &types.AttributeValueMemberN{Value: noTime},
 		schema.Until:        &types.AttributeValueMemberN{Value: noTime},
 		schema.Window:       &types.AttributeValueMemberN{Value: noWindow},
 	}
 	if row.Lane != (outbox.Lane{}) {
-		item[schema.Lane], item[schema.LaneAt] = text(row.Lane.String()), millis(row.LaneAt)
+		item[schema.Lane], item[schema.LaneAt] = dynamo.Text(row.Lane.String()), dynamo.Millis(row.LaneAt)
 	}
 	for name, value := range map[string]string{
 		schema.ContentType: row.ContentType, schema.Origin: row.Origin, schema.Code: row.Code,
 		schema.RemoteRef: row.RemoteRef, schema.CommandID: row.CommandID, schema.Trace: row.Trace,
 	} {
 		if value != "" {
-			item[name] = text(value)
+			item[name] = dynamo.Text(value)
 		}
 	}
 	for name, t := range map[string]time.Time{
@@ -93,38 +85,30 @@ func withoutPayload(row outbox.Row) map[string]types.AttributeValue {
 		schema.MaybeSince: row.MaybeSince, schema.CompletedAt: row.CompletedAt,
 	} {
 		if !t.IsZero() {
-			item[name] = millis(t)
+			item[name] = dynamo.Millis(t)
 		}
 	}
 	if !row.ExpiresAt.IsZero() {
 		item[schema.ExpiresAt] = expiry(row.ExpiresAt)
 	}
 	if row.LookupCount != 0 {
-		item[schema.LookupCount] = number(row.LookupCount)
+		item[schema.LookupCount] = dynamo.Number(row.LookupCount)
 	}
 	putResolution(item, row.Resolution)
 	return item
 }
 
-func putResolution(item map[string]types.AttributeValue, r outbox.Resolution) {
+func putResolution(item dynamo.Item, r outbox.Resolution) {
 	if r.ResolvedBy != "" {
-		item[schema.ResolvedBy] = text(r.ResolvedBy)
+		item[schema.ResolvedBy] = dynamo.Text(r.ResolvedBy)
 	}
 	if !r.ResolvedAt.IsZero() {
-		item[schema.ResolvedAt] = millis(r.ResolvedAt)
+		item[schema.ResolvedAt] = dynamo.Millis(r.ResolvedAt)
 	}
 	if r.Reason != "" {
-		item[schema.Reason] = text(r.Reason)
+		item[schema.Reason] = dynamo.Text(r.Reason)
 	}
 	if r.Forced {
 		item[schema.Forced] = &types.AttributeValueMemberBOOL{Value: true}
 	}
-}
-
-// clip cuts a text to at most n bytes, between characters.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "")
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/landfall-dev/landfall/internal/dynamo"
 	"github.com/landfall-dev/landfall/internal/outbox"
 	"github.com/landfall-dev/landfall/internal/schema"
 )
@@ -19,7 +20,7 @@ const MaxPayload = 1 << 20
 
 // putPayload adds the payload to an item that is otherwise complete: as text if it is text, so that people
 // and other programs can read it; compressed if that saves the whole item a write unit.
-func putPayload(item map[string]types.AttributeValue, row outbox.Row) {
+func putPayload(item dynamo.Item, row outbox.Row) {
 	plain := stored(row)
 	item[schema.Payload] = plain
 	saving := units(item)
@@ -27,7 +28,7 @@ func putPayload(item map[string]types.AttributeValue, row outbox.Row) {
 		return
 	}
 	item[schema.Payload] = &types.AttributeValueMemberB{Value: compress(row.Payload)}
-	item[schema.PayloadEncoding] = text(schema.PayloadGzip)
+	item[schema.PayloadEncoding] = dynamo.Text(schema.PayloadGzip)
 	if saving -= units(item); saving <= 0 {
 		item[schema.Payload] = plain
 		delete(item, schema.PayloadEncoding)
@@ -38,7 +39,7 @@ func stored(row outbox.Row) types.AttributeValue {
 	if row.Binary || !utf8.Valid(row.Payload) {
 		return &types.AttributeValueMemberB{Value: row.Payload}
 	}
-	return text(string(row.Payload))
+	return dynamo.Text(string(row.Payload))
 }
 
 // compress makes the same bytes of the same bytes: its header holds no time.
@@ -68,13 +69,13 @@ func decompress(b []byte) ([]byte, error) {
 
 // payload reads the exact bytes to send.
 func (r *reader) payload() (payload []byte, binary bool) {
-	encoding := r.text(schema.PayloadEncoding)
-	switch v := r.item[schema.Payload].(type) {
+	encoding := r.Text(schema.PayloadEncoding)
+	switch v := r.Item[schema.Payload].(type) {
 	case nil:
-		r.failf(schema.Payload, "missing")
+		r.Failf(schema.Payload, "is missing")
 	case *types.AttributeValueMemberS:
 		if encoding != "" {
-			r.failf(schema.Payload, "of type S, though %s says that it is encoded: want B", schema.PayloadEncoding)
+			r.Failf(schema.Payload, "is of type S, though %s says that it is encoded: want B", schema.PayloadEncoding)
 		}
 		return []byte(v.Value), false
 	case *types.AttributeValueMemberB:
@@ -84,14 +85,14 @@ func (r *reader) payload() (payload []byte, binary bool) {
 		case schema.PayloadGzip:
 			plain, err := decompress(v.Value)
 			if err != nil {
-				r.failf(schema.Payload, "%v", err)
+				r.Failf(schema.Payload, "%v", err)
 			}
 			return plain, !utf8.Valid(plain)
 		default:
-			r.failf(schema.PayloadEncoding, "unknown: want %q, or no such attribute", schema.PayloadGzip)
+			r.Failf(schema.PayloadEncoding, "is unknown: want %q, or no such attribute", schema.PayloadGzip)
 		}
 	default:
-		r.failf(schema.Payload, "of type %s, want S or B", kind(v))
+		r.Failf(schema.Payload, "is of type %s, want S or B", dynamo.Kind(v))
 	}
 	return nil, false
 }

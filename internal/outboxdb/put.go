@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/landfall-dev/landfall/internal/dynamo"
 	"github.com/landfall-dev/landfall/internal/outbox"
 	"github.com/landfall-dev/landfall/internal/schema"
 )
@@ -45,8 +45,8 @@ func Put(ctx context.Context, client Putter, table string, row outbox.Row) error
 		TableName: put.TableName, Item: put.Item, ConditionExpression: put.ConditionExpression,
 		ExpressionAttributeNames: put.ExpressionAttributeNames, ExpressionAttributeValues: put.ExpressionAttributeValues,
 		ReturnValuesOnConditionCheckFailure: put.ReturnValuesOnConditionCheckFailure,
-	}, repeatConflicts)
-	if item, refused := refusedItem(err); refused {
+	}, dynamo.RepeatConflicts)
+	if item, refused := dynamo.Refused(err); refused {
 		if Repeats(put.Item, item) {
 			return nil
 		}
@@ -65,23 +65,23 @@ func Insert(table string, row outbox.Row) (*types.Put, error) {
 		return nil, &TooLargeError{Size: size}
 	}
 	var w write
-	status, expires := w.name(schema.Status), w.name(schema.ExpiresAt)
-	w.require("attribute_not_exists(" + w.name(schema.PK) + ") OR " +
-		status + " IN (" + w.value(text(schema.StatusCompleted)) + ", " + w.value(text(schema.StatusFailed)) + ") AND " +
-		expires + " <= " + w.value(number(time.Now().Unix())))
+	w.Require("attribute_not_exists(", schema.PK, ") OR ",
+		w.Name(schema.Status), " IN (", w.Value(dynamo.Text(schema.StatusCompleted)), ", ", w.Value(dynamo.Text(schema.StatusFailed)), ") AND ",
+		schema.ExpiresAt, " <= ", w.Value(dynamo.Number(time.Now().Unix())))
+	in := w.Put(&table, item)
 	return &types.Put{
-		TableName: aws.String(table), Item: item, ConditionExpression: w.condition(),
-		ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+		TableName: in.TableName, Item: in.Item, ConditionExpression: in.ConditionExpression,
+		ExpressionAttributeNames: in.ExpressionAttributeNames, ExpressionAttributeValues: in.ExpressionAttributeValues,
+		ReturnValuesOnConditionCheckFailure: in.ReturnValuesOnConditionCheckFailure,
 	}, nil
 }
 
 // Repeats reports whether putting the item over the stored one is the same put again.
-func Repeats(item, stored map[string]types.AttributeValue) bool {
+func Repeats(item, stored dynamo.Item) bool {
 	return outbox.Row{Origin: origin(item)}.Repeats(outbox.Row{Origin: origin(stored)})
 }
 
-func origin(item map[string]types.AttributeValue) string {
-	r := reader{item: item}
-	return r.text(schema.Origin)
+func origin(item dynamo.Item) string {
+	r := dynamo.Reader{Item: item}
+	return r.Text(schema.Origin)
 }

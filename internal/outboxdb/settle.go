@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/landfall-dev/landfall/internal/dynamo"
 	"github.com/landfall-dev/landfall/internal/outbox"
 	"github.com/landfall-dev/landfall/internal/schema"
 )
@@ -20,17 +20,17 @@ const (
 
 // Settle implements [outbox.Store].
 func (s *Store) Settle(ctx context.Context, st outbox.Settlement) error {
-	st.Code, st.RemoteRef = clip(st.Code, maxCode), clip(st.RemoteRef, maxRemoteRef)
+	st.Code, st.RemoteRef = dynamo.Clip(st.Code, maxCode), dynamo.Clip(st.RemoteRef, maxRemoteRef)
 	var w write
 	if !w.fence(st) {
 		return s.settledBefore(ctx, st)
 	}
 	w.settle(st)
-	_, err := s.client.UpdateItem(ctx, w.update(s.table, st.ID, types.ReturnValueNone), repeatConflicts)
+	_, err := s.client.UpdateItem(ctx, w.Update(&s.table, key(st.ID), types.ReturnValueNone), dynamo.RepeatConflicts)
 	if err == nil {
 		return nil
 	}
-	if item, refused := refusedItem(err); refused {
+	if item, refused := dynamo.Refused(err); refused {
 		return s.settled(ctx, st, item)
 	}
 	if invalid(err) && st.Status != outbox.Pending {
@@ -53,7 +53,7 @@ func (w *write) fence(st outbox.Settlement) bool {
 		w.requireLookups(*st.From)
 	}
 	if st.From.Status != outbox.OutcomeUnknown && st.Status != outbox.OutcomeUnknown {
-		w.requireAbsent(schema.MaybeSince) // failed, or an operator's retry: nothing may have arrived
+		w.RequireAbsent(schema.MaybeSince) // failed, or an operator's retry: nothing may have arrived
 	}
 	return true
 }
@@ -64,16 +64,16 @@ func (w *write) fenceHolder(st outbox.Settlement) bool {
 	if st.Token == "" {
 		return false
 	}
-	w.requireIs(schema.Token, text(st.Token))
-	status, dispatching := w.name(schema.Status), w.value(text(schema.StatusDispatching))
+	w.RequireIs(schema.Token, dynamo.Text(st.Token))
+	status, held := w.Name(schema.Status), w.Value(dispatching)
 	switch st.Status {
 	case outbox.CompletedRow:
-		w.require(status + " IN (" + dispatching + ", " + w.value(text(schema.StatusOutcomeUnknown)) + ")")
+		w.Require(status, " IN (", held, ", ", w.Value(dynamo.Text(schema.StatusOutcomeUnknown)), ")")
 	case outbox.FailedRow:
-		w.require(status + " = " + dispatching)
-		w.requireAbsent(schema.MaybeSince)
+		w.Require(status, " = ", held)
+		w.RequireAbsent(schema.MaybeSince)
 	case outbox.Pending, outbox.OutcomeUnknown:
-		w.require(status + " = " + dispatching)
+		w.Require(status, " = ", held)
 	default:
 		return false
 	}
@@ -82,7 +82,7 @@ func (w *write) fenceHolder(st outbox.Settlement) bool {
 
 func (w *write) requireLookups(row outbox.Row) {
 	if raw, ok := row.Seen.(seen); ok && row.Unreadable != nil {
-		w.requireIs(schema.LookupCount, raw.lookupCount)
+		w.RequireIs(schema.LookupCount, raw.lookupCount)
 	} else {
 		w.requireCount(schema.LookupCount, row.LookupCount)
 	}
@@ -90,38 +90,38 @@ func (w *write) requireLookups(row outbox.Row) {
 
 // settle adds what [outbox.Settlement.Apply] changes.
 func (w *write) settle(st outbox.Settlement) {
-	w.set(schema.Status, text(string(st.Status)))
+	w.Set(schema.Status, dynamo.Text(string(st.Status)))
 	if st.Lane == (outbox.Lane{}) {
-		w.remove(schema.Lane)
-		w.remove(schema.LaneAt)
+		w.Remove(schema.Lane)
+		w.Remove(schema.LaneAt)
 	} else {
-		w.set(schema.Lane, text(st.Lane.String()))
-		w.set(schema.LaneAt, millis(st.LaneAt))
+		w.Set(schema.Lane, dynamo.Text(st.Lane.String()))
+		w.Set(schema.LaneAt, dynamo.Millis(st.LaneAt))
 	}
 	if st.Certain {
-		w.remove(schema.MaybeSince)
+		w.Remove(schema.MaybeSince)
 	} else if !st.MaybeSince.IsZero() {
-		w.set(schema.MaybeSince, millis(st.MaybeSince))
+		w.Set(schema.MaybeSince, dynamo.Millis(st.MaybeSince))
 	}
 	if st.Code != "" {
-		w.set(schema.Code, text(st.Code))
+		w.Set(schema.Code, dynamo.Text(st.Code))
 	}
 	if st.RemoteRef != "" {
-		w.set(schema.RemoteRef, text(st.RemoteRef))
+		w.Set(schema.RemoteRef, dynamo.Text(st.RemoteRef))
 	}
 	if !st.CompletedAt.IsZero() {
-		w.set(schema.CompletedAt, millis(st.CompletedAt))
+		w.Set(schema.CompletedAt, dynamo.Millis(st.CompletedAt))
 	}
 	if st.ExpiresAt.IsZero() {
-		w.remove(schema.ExpiresAt)
+		w.Remove(schema.ExpiresAt)
 	} else {
-		w.set(schema.ExpiresAt, expiry(st.ExpiresAt))
+		w.Set(schema.ExpiresAt, expiry(st.ExpiresAt))
 	}
 	if st.LookedUp && st.From != nil {
-		w.set(schema.LookupCount, number(st.From.LookupCount+1))
+		w.Set(schema.LookupCount, dynamo.Number(st.From.LookupCount+1))
 	}
 	if st.NewBudget {
-		w.set(schema.AttemptCount, number(0))
+		w.Set(schema.AttemptCount, dynamo.Number(0))
 	}
 	if !st.ResolvedAt.IsZero() {
 		w.resolve(st.Resolution)
@@ -130,20 +130,16 @@ func (w *write) settle(st outbox.Settlement) {
 
 // resolve replaces what a person decided before.
 func (w *write) resolve(r outbox.Resolution) {
-	item := map[string]types.AttributeValue{}
+	item := dynamo.Item{}
 	putResolution(item, r)
 	for _, name := range []string{schema.ResolvedBy, schema.ResolvedAt, schema.Reason, schema.Forced} {
-		if v := item[name]; v != nil {
-			w.set(name, v)
-		} else {
-			w.remove(name)
-		}
+		w.SetOrRemove(name, item[name])
 	}
 }
 
 // settled answers a settlement whose condition failed: it succeeded if the row shows that it took effect
 // before. Then a repeated unknown still fills in a missing reference.
-func (s *Store) settled(ctx context.Context, st outbox.Settlement, item map[string]types.AttributeValue) error {
+func (s *Store) settled(ctx context.Context, st outbox.Settlement, item dynamo.Item) error {
 	if len(item) == 0 {
 		return outbox.ErrConflict
 	}
@@ -168,10 +164,10 @@ func (s *Store) settledBefore(ctx context.Context, st outbox.Settlement) error {
 func (s *Store) fillReference(ctx context.Context, st outbox.Settlement, row outbox.Row) error {
 	var w write
 	w.requireUnchanged(row)
-	w.requireAbsent(schema.RemoteRef)
-	w.set(schema.RemoteRef, text(st.RemoteRef))
-	_, err := s.client.UpdateItem(ctx, w.update(s.table, st.ID, types.ReturnValueNone), repeatConflicts)
-	if _, moved := refusedItem(err); err != nil && !moved {
+	w.RequireAbsent(schema.RemoteRef)
+	w.Set(schema.RemoteRef, dynamo.Text(st.RemoteRef))
+	_, err := s.client.UpdateItem(ctx, w.Update(&s.table, key(st.ID), types.ReturnValueNone), dynamo.RepeatConflicts)
+	if _, moved := dynamo.Refused(err); err != nil && !moved {
 		return fmt.Errorf("settle %s: fill in the reference: %w", st.ID, err)
 	}
 	return nil
@@ -197,7 +193,7 @@ func (s *Store) settleInPlace(ctx context.Context, st outbox.Settlement, cause e
 	for _, t := range []*string{
 		&row.ContentType, &row.Origin, &row.CommandID, &row.Trace, &row.Code, &row.RemoteRef, &row.ResolvedBy, &row.Reason,
 	} {
-		*t = clip(*t, maxText)
+		*t = dynamo.Clip(*t, maxText)
 	}
 	kept := withoutPayload(row)
 	for _, name := range []string{schema.Token, schema.ClaimedBy, schema.ClaimedAt, schema.Until, schema.Window} {
@@ -207,12 +203,8 @@ func (s *Store) settleInPlace(ctx context.Context, st outbox.Settlement, cause e
 	}
 	var w write
 	w.fence(st)
-	_, err = s.client.PutItem(ctx, &dynamodb.PutItemInput{
-		TableName: &s.table, Item: kept, ConditionExpression: w.condition(),
-		ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}, repeatConflicts)
-	if item, refused := refusedItem(err); refused {
+	_, err = s.client.PutItem(ctx, w.Put(&s.table, kept), dynamo.RepeatConflicts)
+	if item, refused := dynamo.Refused(err); refused {
 		return s.settled(ctx, st, item)
 	}
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/landfall-dev/landfall/internal/dynamo"
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
@@ -28,7 +29,7 @@ const (
 
 // itemSize is the size of an item by the published rules
 // (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html).
-func itemSize(item map[string]types.AttributeValue) int {
+func itemSize(item dynamo.Item) int {
 	n := 0
 	for name, value := range item {
 		n += len(name) + valueSize(value)
@@ -38,7 +39,7 @@ func itemSize(item map[string]types.AttributeValue) int {
 
 // putSize is the size of what the writer of an item put: all but what claims and settlements write, for
 // which settleRoom is kept.
-func putSize(item map[string]types.AttributeValue) int {
+func putSize(item dynamo.Item) int {
 	n := itemSize(item)
 	for _, name := range []string{
 		schema.Token, schema.ClaimedBy, schema.ClaimedAt, schema.Until, schema.Window, schema.AttemptCount,
@@ -52,7 +53,7 @@ func putSize(item map[string]types.AttributeValue) int {
 	return n
 }
 
-func units(item map[string]types.AttributeValue) int { return (itemSize(item) + unit - 1) / unit }
+func units(item dynamo.Item) int { return (itemSize(item) + unit - 1) / unit }
 
 func valueSize(v types.AttributeValue) int {
 	const container, element = 3, 1

@@ -19,11 +19,11 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
+	"github.com/landfall-dev/landfall/internal/dynamo"
 	"github.com/landfall-dev/landfall/internal/outbox"
 	"github.com/landfall-dev/landfall/internal/schema"
 )
@@ -61,7 +61,7 @@ func (s *Store) List(ctx context.Context, lane outbox.Lane, before time.Time, af
 		TableName: &s.table, IndexName: aws.String(schema.LaneIndex),
 		KeyConditionExpression:    aws.String("#lane = :lane AND #lane_at <= :before"),
 		ExpressionAttributeNames:  map[string]string{"#lane": schema.Lane, "#lane_at": schema.LaneAt},
-		ExpressionAttributeValues: map[string]types.AttributeValue{":lane": text(lane.String()), ":before": millis(before)},
+		ExpressionAttributeValues: dynamo.Item{":lane": dynamo.Text(lane.String()), ":before": dynamo.Millis(before)},
 		ExclusiveStartKey:         start, Limit: aws.Int32(pageSize),
 	})
 	if err != nil {
@@ -86,11 +86,11 @@ func entryTime(number string) time.Time {
 	if err != nil || ms < 0 {
 		return time.UnixMilli(0)
 	}
-	return time.UnixMilli(int64(min(ms, maxMillis)))
+	return time.UnixMilli(int64(min(ms, dynamo.MaxMillis)))
 }
 
 // cursor is a place in a lane: "<lane_at>#<pk>".
-func cursor(last map[string]types.AttributeValue) string {
+func cursor(last dynamo.Item) string {
 	pk, _ := last[schema.PK].(*types.AttributeValueMemberS)
 	at, _ := last[schema.LaneAt].(*types.AttributeValueMemberN)
 	if pk == nil || at == nil {
@@ -99,7 +99,7 @@ func cursor(last map[string]types.AttributeValue) string {
 	return at.Value + schema.Separator + pk.Value
 }
 
-func startKey(lane outbox.Lane, cursor string) (map[string]types.AttributeValue, error) {
+func startKey(lane outbox.Lane, cursor string) (dynamo.Item, error) {
 	if cursor == "" {
 		return nil, nil
 	}
@@ -107,8 +107,8 @@ func startKey(lane outbox.Lane, cursor string) (map[string]types.AttributeValue,
 	if !found {
 		return nil, fmt.Errorf("list lane %s: what to read on after is no cursor of this store", lane)
 	}
-	return map[string]types.AttributeValue{
-		schema.Lane: text(lane.String()), schema.LaneAt: &types.AttributeValueMemberN{Value: at}, schema.PK: text(pk),
+	return dynamo.Item{
+		schema.Lane: dynamo.Text(lane.String()), schema.LaneAt: &types.AttributeValueMemberN{Value: at}, schema.PK: dynamo.Text(pk),
 	}, nil
 }
 
@@ -130,7 +130,7 @@ func (s *Store) Get(ctx context.Context, id outbox.ID) (outbox.Row, error) {
 }
 
 // read reads an item, strongly consistent; it is empty if there is none.
-func (s *Store) read(ctx context.Context, id outbox.ID) (map[string]types.AttributeValue, error) {
+func (s *Store) read(ctx context.Context, id outbox.ID) (dynamo.Item, error) {
 	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName: &s.table, Key: key(id), ConsistentRead: aws.Bool(true),
 	})
@@ -145,24 +145,8 @@ func gone(row outbox.Row, now time.Time) bool {
 	return row.Status.Terminal() && !row.ExpiresAt.IsZero() && !now.Before(row.ExpiresAt)
 }
 
-func key(id outbox.ID) map[string]types.AttributeValue {
-	return map[string]types.AttributeValue{schema.PK: text(id.PK())}
-}
-
-// repeatConflicts has the SDK repeat a write that met a transaction on the same item: it is no failed
-// condition, only bad luck, and it is not among the errors that the SDK repeats by itself. Number, waits
-// and jitter are those of the client.
-func repeatConflicts(o *dynamodb.Options) {
-	o.Retryer = retry.AddWithErrorCodes(o.Retryer, (*types.TransactionConflictException)(nil).ErrorCode())
-}
-
-// refusedItem tells a failed condition, with the item that failed it: nil if there is none.
-func refusedItem(err error) (item map[string]types.AttributeValue, refused bool) {
-	var failed *types.ConditionalCheckFailedException
-	if !errors.As(err, &failed) {
-		return nil, false
-	}
-	return failed.Item, true
+func key(id outbox.ID) dynamo.Item {
+	return dynamo.Item{schema.PK: dynamo.Text(id.PK())}
 }
 
 // invalid tells a write that the service would never do: the item would become too large, or an

@@ -1,118 +1,46 @@
 package outboxdb
 
 import (
-	"strconv"
-	"strings"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
+	"github.com/landfall-dev/landfall/internal/dynamo"
 	"github.com/landfall-dev/landfall/internal/outbox"
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// write is one conditional write in the making. The zero value is ready.
-type write struct {
-	sets, removes, conditions []string
-	names                     map[string]string
-	values                    map[string]types.AttributeValue
-}
+// write is one conditional write of a row in the making. The zero value is ready.
+type write struct{ dynamo.Write }
 
-// name is an attribute within an expression; several are reserved words there.
-func (w *write) name(attribute string) string {
-	if w.names == nil {
-		w.names = map[string]string{}
-	}
-	w.names["#"+attribute] = attribute
-	return "#" + attribute
-}
-
-func (w *write) value(v types.AttributeValue) string {
-	if w.values == nil {
-		w.values = map[string]types.AttributeValue{}
-	}
-	name := ":v" + strconv.Itoa(len(w.values))
-	w.values[name] = v
-	return name
-}
-
-func (w *write) set(attribute string, v types.AttributeValue) {
-	w.sets = append(w.sets, w.name(attribute)+" = "+w.value(v))
-}
-
-func (w *write) remove(attribute string) { w.removes = append(w.removes, w.name(attribute)) }
-
-func (w *write) require(condition string) { w.conditions = append(w.conditions, condition) }
-
-// requireIs asks for an attribute's exact value; nil asks that there is none.
-func (w *write) requireIs(attribute string, v types.AttributeValue) {
-	if v == nil {
-		w.requireAbsent(attribute)
-		return
-	}
-	w.require(w.name(attribute) + " = " + w.value(v))
-}
-
-// requireIsOrAbsent asks for a value that an absent attribute stands for, too.
-func (w *write) requireIsOrAbsent(attribute string, v types.AttributeValue) {
-	w.require("(attribute_not_exists(" + w.name(attribute) + ") OR " + w.name(attribute) + " = " + w.value(v) + ")")
-}
-
-func (w *write) requireAbsent(attribute string) {
-	w.require("attribute_not_exists(" + w.name(attribute) + ")")
-}
+// Values that every write of a row may have.
+var (
+	pending     = dynamo.Text(schema.StatusPending)
+	dispatching = dynamo.Text(schema.StatusDispatching)
+	neverHeld   = dynamo.Text(noToken)
+	zero        = dynamo.Number(0)
+	one         = dynamo.Number(1)
+)
 
 // requireUnchanged asks that the row is the one that was read. A row in order is fenced on what its
 // attributes mean, a broken one on what they are.
 func (w *write) requireUnchanged(row outbox.Row) {
-	w.require("attribute_exists(" + w.name(schema.PK) + ")")
+	w.RequireExists(schema.PK)
 	if raw, ok := row.Seen.(seen); ok && row.Unreadable != nil {
-		w.requireIs(schema.Status, raw.status)
-		w.requireIs(schema.Token, raw.token)
-		w.requireIs(schema.AttemptCount, raw.attemptCount)
+		w.RequireIs(schema.Status, raw.status)
+		w.RequireIs(schema.Token, raw.token)
+		w.RequireIs(schema.AttemptCount, raw.attemptCount)
 		return
 	}
-	w.requireIs(schema.Status, text(string(row.Status)))
+	w.RequireIs(schema.Status, dynamo.Text(string(row.Status)))
 	if row.Token == "" {
-		w.requireIsOrAbsent(schema.Token, text(noToken))
+		w.RequireIsOrAbsent(schema.Token, neverHeld)
 	} else {
-		w.requireIs(schema.Token, text(row.Token))
+		w.RequireIs(schema.Token, dynamo.Text(row.Token))
 	}
 	w.requireCount(schema.AttemptCount, row.AttemptCount)
 }
 
 func (w *write) requireCount(attribute string, n int) {
 	if n == 0 {
-		w.requireIsOrAbsent(attribute, number(0))
+		w.RequireIsOrAbsent(attribute, zero)
 	} else {
-		w.requireIs(attribute, number(n))
+		w.RequireIs(attribute, dynamo.Number(n))
 	}
-}
-
-// update is the write as an update of a row.
-func (w *write) update(table string, id outbox.ID, answer types.ReturnValue) *dynamodb.UpdateItemInput {
-	var expression []string
-	if len(w.sets) > 0 {
-		expression = append(expression, "SET "+strings.Join(w.sets, ", "))
-	}
-	if len(w.removes) > 0 {
-		expression = append(expression, "REMOVE "+strings.Join(w.removes, ", "))
-	}
-	return &dynamodb.UpdateItemInput{
-		TableName: &table, Key: key(id), ReturnValues: answer,
-		UpdateExpression:                    aws.String(strings.Join(expression, " ")),
-		ConditionExpression:                 w.condition(),
-		ExpressionAttributeNames:            w.names,
-		ExpressionAttributeValues:           w.values,
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}
-}
-
-// condition is nil where nothing is required.
-func (w *write) condition() *string {
-	if len(w.conditions) == 0 {
-		return nil
-	}
-	return aws.String(strings.Join(w.conditions, " AND "))
 }

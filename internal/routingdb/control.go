@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/landfall-dev/landfall/internal/dynamo"
 	"github.com/landfall-dev/landfall/internal/routing"
 	"github.com/landfall-dev/landfall/internal/schema"
 )
@@ -71,13 +72,13 @@ func (c *Control) SetRoute(ctx context.Context, group string, route Route, by st
 	if route.Kind == "" {
 		return errors.New("set route: the kind of the function is missing")
 	}
-	i := item(key(groupKey(group), schema.RouteItem))
-	i.texts(map[string]string{
-		schema.RouteKind: route.Kind, schema.RouteArgument: route.Argument, schema.ChangedBy: clip(by, maxBy),
+	i := key(groupKey(group), schema.RouteItem)
+	putTexts(i, map[string]string{
+		schema.RouteKind: route.Kind, schema.RouteArgument: route.Argument, schema.ChangedBy: dynamo.Clip(by, maxBy),
 	})
-	i[schema.ChangedAt] = millis(time.Now())
+	i[schema.ChangedAt] = dynamo.Millis(time.Now())
 	var w write
-	if _, err := c.client.PutItem(ctx, w.put(c.table, i), repeatConflicts); err != nil {
+	if _, err := c.client.PutItem(ctx, w.Put(&c.table, i), dynamo.RepeatConflicts); err != nil {
 		return fmt.Errorf("set route of group %s: %w", group, err)
 	}
 	return nil
@@ -100,26 +101,26 @@ func (c *Control) Join(ctx context.Context, group string, m routing.Consumer, by
 		return err
 	}
 	var w write
-	w.set(schema.Target, text(m.Target))
-	w.set(schema.Weight, number(max(1, m.Weight)))
+	w.Set(schema.Target, dynamo.Text(m.Target))
+	w.Set(schema.Weight, dynamo.Number(max(1, m.Weight)))
 	var limit, tags, lease, expires types.AttributeValue
 	if m.MaxInFlight != routing.Unlimited {
-		limit = number(m.MaxInFlight)
+		limit = dynamo.Number(m.MaxInFlight)
 	}
 	if len(m.Tags) > 0 {
 		all := make([]types.AttributeValue, len(m.Tags))
 		for i, tag := range m.Tags {
-			all[i] = text(tag)
+			all[i] = dynamo.Text(tag)
 		}
-		tags = list(all...)
+		tags = dynamo.List(all...)
 	}
 	if !m.LeaseUntil.IsZero() {
-		lease, expires = millis(m.LeaseUntil), number(m.LeaseUntil.Add(leaseKept).Unix())
+		lease, expires = dynamo.Millis(m.LeaseUntil), dynamo.Number(m.LeaseUntil.Add(leaseKept).Unix())
 	}
-	w.setOrRemove(schema.MaxInFlight, limit)
-	w.setOrRemove(schema.Tags, tags)
-	w.setOrRemove(schema.LeaseUntil, lease)
-	w.setOrRemove(schema.ExpiresAt, expires)
+	w.SetOrRemove(schema.MaxInFlight, limit)
+	w.SetOrRemove(schema.Tags, tags)
+	w.SetOrRemove(schema.LeaseUntil, lease)
+	w.SetOrRemove(schema.ExpiresAt, expires)
 	w.changed(by, now)
 	return c.update(ctx, "join", group, m.ID, &w)
 }
@@ -131,16 +132,16 @@ func (c *Control) Renew(ctx context.Context, group, id string, until time.Time) 
 		return err
 	}
 	var w write
-	w.require(w.name(schema.LeaseUntil) + " <= " + w.value(millis(until)))
-	w.set(schema.LeaseUntil, millis(until))
-	w.set(schema.ExpiresAt, number(until.Add(leaseKept).Unix()))
+	w.Require(schema.LeaseUntil, " <= ", w.Value(dynamo.Millis(until)))
+	w.Set(schema.LeaseUntil, dynamo.Millis(until))
+	w.Set(schema.ExpiresAt, dynamo.Number(until.Add(leaseKept).Unix()))
 	err := c.update(ctx, "renew", group, id, &w)
-	stored, refused := refusedItem(err)
+	stored, refused := dynamo.Refused(err)
 	if !refused {
 		return err
 	}
-	r := reader{item: stored}
-	if lease, ok := r.whole(schema.LeaseUntil, 0, maxMillis); ok && lease > until.UnixMilli() {
+	r := dynamo.Reader{Item: stored}
+	if lease, ok := r.Whole(schema.LeaseUntil, 0, dynamo.MaxMillis); ok && lease > until.UnixMilli() {
 		return nil
 	}
 	return fmt.Errorf("renew %s in group %s: %w", id, group, ErrNoMember)
@@ -155,13 +156,13 @@ func (c *Control) Drain(ctx context.Context, group, id string, draining bool, by
 	var w write
 	w.changed(by, time.Now())
 	if draining {
-		w.set(schema.Draining, flag(true))
+		w.Set(schema.Draining, dynamo.Flag(true))
 		return c.update(ctx, "drain", group, id, &w)
 	}
-	w.setOrRemove(schema.Draining, nil)
-	w.require("attribute_exists(" + w.name(schema.PK) + ")")
+	w.SetOrRemove(schema.Draining, nil)
+	w.RequireExists(schema.PK)
 	err := c.update(ctx, "stop draining", group, id, &w)
-	if _, nothingSaid := refusedItem(err); nothingSaid {
+	if _, nothingSaid := dynamo.Refused(err); nothingSaid {
 		return nil
 	}
 	return err
@@ -177,14 +178,14 @@ func (c *Control) Leave(ctx context.Context, group, id string) error {
 }
 
 func (c *Control) update(ctx context.Context, what, group, id string, w *write) error {
-	if _, err := c.client.UpdateItem(ctx, w.update(c.table, key(groupKey(group), memberKey(id))), repeatConflicts); err != nil {
+	if _, err := c.client.UpdateItem(ctx, w.update(&c.table, key(groupKey(group), memberKey(id))), dynamo.RepeatConflicts); err != nil {
 		return fmt.Errorf("%s %s in group %s: %w", what, id, group, err)
 	}
 	return nil
 }
 
 func (c *Control) remove(ctx context.Context, group, sk string) error {
-	_, err := c.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &c.table, Key: key(groupKey(group), sk)}, repeatConflicts)
+	_, err := c.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &c.table, Key: key(groupKey(group), sk)}, dynamo.RepeatConflicts)
 	if err != nil {
 		return fmt.Errorf("remove %s of group %s: %w", sk, group, err)
 	}
@@ -192,8 +193,8 @@ func (c *Control) remove(ctx context.Context, group, sk string) error {
 }
 
 func (w *write) changed(by string, at time.Time) {
-	w.set(schema.ChangedBy, text(clip(by, maxBy)))
-	w.set(schema.ChangedAt, millis(at))
+	w.Set(schema.ChangedBy, dynamo.Text(dynamo.Clip(by, maxBy)))
+	w.Set(schema.ChangedAt, dynamo.Millis(at))
 }
 
 func groupKey(group string) string { return schema.GroupScope + schema.Separator + group }
@@ -237,16 +238,8 @@ func isTarget(s string) bool {
 }
 
 func checkLease(id string, until, now time.Time) error {
-	if !until.After(now) || until.UnixMilli() > maxMillis {
+	if !until.After(now) || until.UnixMilli() > dynamo.MaxMillis {
 		return fmt.Errorf("consumer %s: a lease until %s: want a time to come, by the year 5000", id, until.UTC().Format(time.RFC3339))
 	}
 	return nil
-}
-
-// clip cuts a text to at most n bytes, between characters.
-func clip(s string, n int) string {
-	if len(s) > n {
-		s = s[:n]
-	}
-	return strings.ToValidUTF8(s, "")
 }

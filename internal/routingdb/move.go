@@ -1,6 +1,7 @@
 package routingdb
 
 import (
+	"github.com/landfall-dev/landfall/internal/dynamo"
 	"github.com/landfall-dev/landfall/internal/routing"
 	"github.com/landfall-dev/landfall/internal/schema"
 )
@@ -11,8 +12,8 @@ func (w *write) move(m routing.Move) bool {
 	if m.From.Token == "" {
 		return false
 	}
-	w.requireIs(schema.Token, text(m.From.Token))
-	w.requireIs(schema.Attempt, number(m.From.Attempt))
+	w.RequireIs(schema.Token, dynamo.Text(m.From.Token))
+	w.RequireIs(schema.Attempt, dynamo.Number(m.From.Attempt))
 	switch m.Kind {
 	case routing.Reassign:
 		if _, err := m.Apply(m.From); err != nil {
@@ -25,42 +26,42 @@ func (w *write) move(m routing.Move) bool {
 			return false
 		}
 		w.requireUnchanged(m.From)
-		if extensions := w.name(schema.Extensions); m.NotTaken {
-			w.setOrRemove(schema.Extensions, nil)
+		if m.NotTaken {
+			w.SetOrRemove(schema.Extensions, nil)
 		} else {
-			w.sets = append(w.sets, extensions+" = if_not_exists("+extensions+", "+w.value(number(0))+") + "+w.value(number(1)))
+			w.SetTo(schema.Extensions, "if_not_exists(", schema.Extensions, ", ", w.Value(dynamo.Number(0)), ") + ", w.Value(dynamo.Number(1)))
 		}
-		w.set(schema.Deadline, millis(m.Deadline))
-		w.set(schema.Mark, text(m.Token))
+		w.Set(schema.Deadline, dynamo.Millis(m.Deadline))
+		w.Set(schema.Mark, dynamo.Text(m.Token))
 	case routing.MarkAgain:
-		w.requireIs(schema.State, text(schema.StatePending))
-		w.requireFlag(schema.OnDelivery, true)
-		w.requireFlag(schema.Again, false) // so that a repetition changes nothing
-		w.set(schema.Again, flag(true))
+		w.RequireIs(schema.State, dynamo.Text(schema.StatePending))
+		w.RequireFlag(schema.OnDelivery, true)
+		w.RequireFlag(schema.Again, false) // so that a repetition changes nothing
+		w.Set(schema.Again, dynamo.Flag(true))
 	case routing.Accept:
-		w.requireIs(schema.State, text(schema.StatePending))
+		w.RequireIs(schema.State, dynamo.Text(schema.StatePending))
 		w.end(m, schema.StateAccepted)
 	case routing.Decline:
-		w.requireIs(schema.State, text(schema.StatePending))
-		w.requireFlag(schema.OnDelivery, false)
+		w.RequireIs(schema.State, dynamo.Text(schema.StatePending))
+		w.RequireFlag(schema.OnDelivery, false)
 		w.end(m, schema.StateDeclined)
 	case routing.Kill:
-		w.require(w.name(schema.State) + " IN (" + w.value(text(schema.StatePending)) + ", " + w.value(text(schema.StateDeclined)) + ")")
+		w.Require(w.Name(schema.State), " IN (", w.Value(dynamo.Text(schema.StatePending)), ", ", w.Value(dynamo.Text(schema.StateDeclined)), ")")
 		w.end(m, schema.StateDead)
-		w.set(schema.Mark, text(m.Token))
-		w.set(schema.Reason, text(string(m.Reason)))
+		w.Set(schema.Mark, dynamo.Text(m.Token))
+		w.Set(schema.Reason, dynamo.Text(string(m.Reason)))
 	default:
 		return false
 	}
-	w.set(schema.ExpiresAt, number(m.At.Add(routing.Retention).Unix()))
+	w.Set(schema.ExpiresAt, dynamo.Number(m.At.Add(routing.Retention).Unix()))
 	return true
 }
 
 // requireUnchanged asks that nothing that the move depends on has changed since the receipt was read.
 func (w *write) requireUnchanged(from routing.Receipt) {
-	w.requireIs(schema.State, text(string(from.State)))
-	w.requireIs(schema.Deadline, millis(from.Deadline))
-	w.requireFlag(schema.Again, from.Again)
+	w.RequireIs(schema.State, dynamo.Text(string(from.State)))
+	w.RequireIs(schema.Deadline, dynamo.Millis(from.Deadline))
+	w.RequireFlag(schema.Again, from.Again)
 }
 
 // reassign begins the next attempt. What the last one left behind goes into the history.
@@ -68,25 +69,24 @@ func (w *write) reassign(m routing.Move) {
 	past := encodePast(routing.Past{
 		Consumer: m.From.Consumer, End: m.End, AssignedAt: m.From.AssignedAt, Deadline: m.From.Deadline, EndedAt: m.Seen,
 	})
-	history := w.name(schema.History)
-	w.sets = append(w.sets, history+" = list_append(if_not_exists("+history+", "+w.value(list())+"), "+w.value(list(past))+")")
-	w.set(schema.State, text(schema.StatePending))
-	w.set(schema.Attempt, number(m.From.Attempt+1))
-	w.set(schema.Token, text(m.Token))
-	w.set(schema.Consumer, text(m.Consumer))
-	w.set(schema.AssignedAt, millis(m.At))
-	w.set(schema.Deadline, millis(m.Deadline))
+	w.SetTo(schema.History, "list_append(if_not_exists(", schema.History, ", ", w.Value(dynamo.List()), "), ", w.Value(dynamo.List(past)), ")")
+	w.Set(schema.State, dynamo.Text(schema.StatePending))
+	w.Set(schema.Attempt, dynamo.Number(m.From.Attempt+1))
+	w.Set(schema.Token, dynamo.Text(m.Token))
+	w.Set(schema.Consumer, dynamo.Text(m.Consumer))
+	w.Set(schema.AssignedAt, dynamo.Millis(m.At))
+	w.Set(schema.Deadline, dynamo.Millis(m.Deadline))
 	if m.OnDelivery {
-		w.set(schema.OnDelivery, flag(true))
+		w.Set(schema.OnDelivery, dynamo.Flag(true))
 	} else {
-		w.setOrRemove(schema.OnDelivery, nil)
+		w.SetOrRemove(schema.OnDelivery, nil)
 	}
 	for _, attribute := range []string{schema.Extensions, schema.Again, schema.Mark, schema.EndedAt, schema.Reason} {
-		w.setOrRemove(attribute, nil)
+		w.SetOrRemove(attribute, nil)
 	}
 }
 
 func (w *write) end(m routing.Move, state string) {
-	w.set(schema.State, text(state))
-	w.set(schema.EndedAt, millis(m.At))
+	w.Set(schema.State, dynamo.Text(state))
+	w.Set(schema.EndedAt, dynamo.Millis(m.At))
 }

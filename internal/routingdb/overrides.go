@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/landfall-dev/landfall/internal/dynamo"
 	"github.com/landfall-dev/landfall/internal/routing"
 	"github.com/landfall-dev/landfall/internal/schema"
 )
@@ -35,12 +36,12 @@ func (c *Control) Read(ctx context.Context, group string) (Overrides, error) {
 	if err := checkName("group", group); err != nil {
 		return o, err
 	}
-	for start := item(nil); ; {
+	for start := dynamo.Item(nil); ; {
 		out, err := c.client.Query(ctx, &dynamodb.QueryInput{
 			TableName: &c.table, ConsistentRead: aws.Bool(true), ExclusiveStartKey: start,
 			KeyConditionExpression:    aws.String("#pk = :pk"),
 			ExpressionAttributeNames:  map[string]string{"#pk": schema.PK},
-			ExpressionAttributeValues: item{":pk": text(groupKey(group))},
+			ExpressionAttributeValues: dynamo.Item{":pk": dynamo.Text(groupKey(group))},
 		})
 		if err != nil {
 			return Overrides{}, fmt.Errorf("read control items of group %s: %w", group, err)
@@ -55,9 +56,9 @@ func (c *Control) Read(ctx context.Context, group string) (Overrides, error) {
 }
 
 // add reads an item. Those of a group come in the order of their second key, and so do members.
-func (o *Overrides) add(stored item) {
-	r := reader{item: stored}
-	sk := r.text(schema.SK)
+func (o *Overrides) add(stored dynamo.Item) {
+	r := reader{dynamo.Reader{Item: stored}}
+	sk := r.Text(schema.SK)
 	id, member := strings.CutPrefix(sk, memberKey(""))
 	switch {
 	case sk == schema.RouteItem:
@@ -68,7 +69,7 @@ func (o *Overrides) add(stored item) {
 		}
 	case member:
 		m := r.member(id)
-		if err := r.err(fmt.Sprintf("member %.80q", id)); err != nil {
+		if err := r.Err(fmt.Sprintf("member %.80q", id)); err != nil {
 			o.Problems = append(o.Problems, err)
 			return
 		}
@@ -79,37 +80,37 @@ func (o *Overrides) add(stored item) {
 }
 
 func (r *reader) route() Route {
-	route := Route{Kind: r.text(schema.RouteKind), Argument: r.text(schema.RouteArgument), Change: r.change()}
-	r.need(schema.RouteKind, route.Kind != "")
-	route.Invalid = r.err("the route")
+	route := Route{Kind: r.Text(schema.RouteKind), Argument: r.Text(schema.RouteArgument), Change: r.change()}
+	r.Need(schema.RouteKind, route.Kind != "")
+	route.Invalid = r.Err("the route")
 	return route
 }
 
 func (r *reader) member(id string) Member {
 	m := Member{Consumer: routing.Consumer{
-		ID: id, Target: r.text(schema.Target), Draining: r.flag(schema.Draining), LeaseUntil: r.millis(schema.LeaseUntil),
+		ID: id, Target: r.Text(schema.Target), Draining: r.Flag(schema.Draining), LeaseUntil: r.Millis(schema.LeaseUntil),
 		ConsumerState: routing.ConsumerState{MaxInFlight: routing.Unlimited, Tags: r.tags()},
 	}, Change: r.change()}
-	if weight, ok := r.whole(schema.Weight, 0, routing.MaxWeight); ok {
+	if weight, ok := r.Whole(schema.Weight, 1, routing.MaxWeight); ok {
 		m.Weight = int(weight)
 	}
-	if limit, ok := r.whole(schema.MaxInFlight, 0, routing.Unlimited); ok {
+	if limit, ok := r.Whole(schema.MaxInFlight, 0, routing.Unlimited); ok {
 		m.MaxInFlight = limit
 	}
 	if m.Target != "" && !isTarget(m.Target) {
-		r.failf(schema.Target, "is not %s:<queue> or %s:<function>", schema.TargetSQS, schema.TargetLambda)
+		r.Failf(schema.Target, "is not %s:<queue> or %s:<function>", schema.TargetSQS, schema.TargetLambda)
 	}
 	if !name.MatchString(id) {
-		r.failf(schema.SK, "names no consumer as they are called")
+		r.Failf(schema.SK, "names no consumer as they are called")
 	}
 	return m
 }
 
 func (r *reader) tags() (tags []string) {
-	for _, element := range r.list(schema.Tags) {
+	for _, element := range r.List(schema.Tags) {
 		tag, _ := element.(*types.AttributeValueMemberS)
 		if tag == nil {
-			r.failf(schema.Tags, "has an element of type %s, want S", kind(element))
+			r.Failf(schema.Tags, "has an element of type %s, want S", dynamo.Kind(element))
 			continue
 		}
 		tags = append(tags, tag.Value)
@@ -119,6 +120,6 @@ func (r *reader) tags() (tags []string) {
 
 // change decides nothing, so that nothing of it spoils an item.
 func (r *reader) change() Change {
-	lenient := reader{item: r.item}
-	return Change{By: lenient.text(schema.ChangedBy), At: lenient.millis(schema.ChangedAt)}
+	lenient := dynamo.Reader{Item: r.Item}
+	return Change{By: lenient.Text(schema.ChangedBy), At: lenient.Millis(schema.ChangedAt)}
 }

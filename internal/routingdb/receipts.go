@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/landfall-dev/landfall/internal/dynamo"
 	"github.com/landfall-dev/landfall/internal/routing"
 	"github.com/landfall-dev/landfall/internal/schema"
 )
@@ -47,7 +48,7 @@ func (s *Receipts) Get(ctx context.Context, id routing.ID) (routing.Receipt, err
 	return s.readable(ctx, id, stored, time.Now())
 }
 
-func (s *Receipts) read(ctx context.Context, id routing.ID) (item, error) {
+func (s *Receipts) read(ctx context.Context, id routing.ID) (dynamo.Item, error) {
 	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName: &s.table, Key: key(id.String()), ConsistentRead: aws.Bool(true),
 	})
@@ -70,12 +71,12 @@ func (s *Receipts) Write(ctx context.Context, m routing.Move) (routing.Receipt, 
 		}
 		return s.refused(ctx, m, stored)
 	}
-	out, err := s.client.UpdateItem(ctx, w.update(s.table, key(m.ID.String())), repeatConflicts)
+	out, err := s.client.UpdateItem(ctx, w.update(&s.table, key(m.ID.String())), dynamo.RepeatConflicts)
 	if err == nil {
 		receipt, _ := decode(m.ID, out.Attributes) // it took effect, whatever else the item says
 		return receipt, nil
 	}
-	if stored, refused := refusedItem(err); refused {
+	if stored, refused := dynamo.Refused(err); refused {
 		return s.refused(ctx, m, stored)
 	}
 	return routing.Receipt{}, fmt.Errorf("%s %s: %w", m.Kind, m.ID, err)
@@ -88,12 +89,12 @@ func (s *Receipts) insert(ctx context.Context, m routing.Move) (routing.Receipt,
 		return routing.Receipt{}, err
 	}
 	var w write
-	w.require("(attribute_not_exists(" + w.name(schema.PK) + ") OR " + w.name(schema.ExpiresAt) + " <= " + w.value(number(m.At.Unix())) + ")")
-	_, err = s.client.PutItem(ctx, w.put(s.table, encode(receipt)), repeatConflicts)
+	w.Require("(attribute_not_exists(", schema.PK, ") OR ", schema.ExpiresAt, " <= ", w.Value(dynamo.Number(m.At.Unix())), ")")
+	_, err = s.client.PutItem(ctx, w.Put(&s.table, encode(receipt)), dynamo.RepeatConflicts)
 	if err == nil {
 		return receipt, nil
 	}
-	if stored, refused := refusedItem(err); refused {
+	if stored, refused := dynamo.Refused(err); refused {
 		return s.refused(ctx, m, stored)
 	}
 	return routing.Receipt{}, fmt.Errorf("%s %s: %w", m.Kind, m.ID, err)
@@ -101,7 +102,7 @@ func (s *Receipts) insert(ctx context.Context, m routing.Move) (routing.Receipt,
 
 // refused answers a move whose condition failed: with the receipt, if it shows that only the first answer was
 // lost, else with the refusal.
-func (s *Receipts) refused(ctx context.Context, m routing.Move, stored item) (routing.Receipt, error) {
+func (s *Receipts) refused(ctx context.Context, m routing.Move, stored dynamo.Item) (routing.Receipt, error) {
 	receipt, err := s.readable(ctx, m.ID, stored, m.At)
 	switch {
 	case err != nil:
@@ -112,8 +113,8 @@ func (s *Receipts) refused(ctx context.Context, m routing.Move, stored item) (ro
 	return routing.Receipt{}, &routing.RefusedError{Receipt: receipt}
 }
 
-// readable reads a stored item, and ends it if it cannot be read.
-func (s *Receipts) readable(ctx context.Context, id routing.ID, stored item, now time.Time) (routing.Receipt, error) {
+// readable reads a stored dynamo.Item, and ends it if it cannot be read.
+func (s *Receipts) readable(ctx context.Context, id routing.ID, stored dynamo.Item, now time.Time) (routing.Receipt, error) {
 	receipt, invalid := decode(id, stored)
 	switch {
 	case len(stored) == 0 || !receipt.ExpiresAt.IsZero() && !now.Before(receipt.ExpiresAt):
@@ -124,17 +125,17 @@ func (s *Receipts) readable(ctx context.Context, id routing.ID, stored item, now
 	receipt.State, receipt.Reason = routing.Dead, ReasonInvalid
 	receipt.EndedAt, receipt.ExpiresAt = now.Truncate(time.Millisecond), now.Add(routing.Retention).Truncate(time.Second)
 	var w write
-	w.require("attribute_exists(" + w.name(schema.PK) + ")")
+	w.RequireExists(schema.PK)
 	for _, attribute := range []string{schema.State, schema.Attempt, schema.Token} {
-		w.requireIs(attribute, stored[attribute]) // what acceptances depend on
+		w.RequireIs(attribute, stored[attribute]) // what acceptances depend on
 	}
 	ended := encode(receipt)
-	ended[schema.Invalid] = text(invalid.Error())
-	_, err := s.client.PutItem(ctx, w.put(s.table, ended), repeatConflicts)
+	ended[schema.Invalid] = dynamo.Text(invalid.Error())
+	_, err := s.client.PutItem(ctx, w.Put(&s.table, ended), dynamo.RepeatConflicts)
 	if err == nil {
 		return receipt, nil
 	}
-	if newer, moved := refusedItem(err); moved {
+	if newer, moved := dynamo.Refused(err); moved {
 		if receipt, invalid := decode(id, newer); invalid == nil {
 			return receipt, nil
 		}

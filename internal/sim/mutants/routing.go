@@ -194,43 +194,43 @@ func (m Move) sameAttempt`},
 		from: `fmt.Sprintf("routing function %.16s %s", e.Function, e.Failure)`, to: `fmt.Sprintf("routing function %.16s %s %v", e.Function, e.Failure, e.Cause)`},
 
 	{name: "routing, DynamoDB: a move is not fenced by the token", file: dbRouteMoveGo, sdk: true,
-		from: `	w.requireIs(schema.Token, text(m.From.Token))
+		from: `	w.RequireIs(schema.Token, dynamo.Text(m.From.Token))
 `, to: ``},
 	{name: "routing, DynamoDB: a move is not fenced by the attempt", file: dbRouteMoveGo, sdk: true,
-		from: `	w.requireIs(schema.Attempt, number(m.From.Attempt))
+		from: `	w.RequireIs(schema.Attempt, dynamo.Number(m.From.Attempt))
 `, to: ``},
 	{name: "routing, DynamoDB: an acceptance is not fenced by the state", file: dbRouteMoveGo, sdk: true,
 		from: `	case routing.Accept:
-		w.requireIs(schema.State, text(schema.StatePending))
+		w.RequireIs(schema.State, dynamo.Text(schema.StatePending))
 `, to: `	case routing.Accept:
 `},
 	{name: "routing, DynamoDB: a decline is not fenced by the state", file: dbRouteMoveGo, sdk: true,
 		from: `	case routing.Decline:
-		w.requireIs(schema.State, text(schema.StatePending))
+		w.RequireIs(schema.State, dynamo.Text(schema.StatePending))
 `, to: `	case routing.Decline:
 `},
 	{name: "routing, DynamoDB: an attempt that delivery makes accepted is declined", file: dbRouteMoveGo, sdk: true,
-		from: `		w.requireFlag(schema.OnDelivery, false)
+		from: `		w.RequireFlag(schema.OnDelivery, false)
 `, to: ``},
 	{name: "routing, DynamoDB: an accepted message is given up", file: dbRouteMoveGo, sdk: true,
-		from: `w.value(text(schema.StateDeclined)) + ")")`, to: `w.value(text(schema.StateDeclined)) + ", " + w.value(text(schema.StateAccepted)) + ")")`},
+		from: `w.Value(dynamo.Text(schema.StateDeclined)), ")")`, to: `w.Value(dynamo.Text(schema.StateDeclined)), ", ", w.Value(dynamo.Text(schema.StateAccepted)), ")")`},
 	{name: "routing, DynamoDB: a reroute is not fenced by the state", file: dbRouteMoveGo, sdk: true,
-		from: `	w.requireIs(schema.State, text(string(from.State)))
+		from: `	w.RequireIs(schema.State, dynamo.Text(string(from.State)))
 `, to: ``},
 	{name: "routing, DynamoDB: a reroute is not fenced by the deadline", file: dbRouteMoveGo, sdk: true,
-		from: `	w.requireIs(schema.Deadline, millis(from.Deadline))
+		from: `	w.RequireIs(schema.Deadline, dynamo.Millis(from.Deadline))
 `, to: ``},
 	{name: "routing, DynamoDB: a reroute is not fenced by the mark", file: dbRouteMoveGo, sdk: true,
-		from: `	w.requireFlag(schema.Again, from.Again)
+		from: `	w.RequireFlag(schema.Again, from.Again)
 `, to: ``},
 	{name: "routing, DynamoDB: the next attempt has the old token", file: dbRouteMoveGo, sdk: true,
-		from: `	w.set(schema.Token, text(m.Token))
+		from: `	w.Set(schema.Token, dynamo.Text(m.Token))
 `, to: ``},
 	{name: "routing, DynamoDB: the history is not written", file: dbRouteMoveGo, sdk: true,
-		from: `w.value(list(past))+")")`, to: `w.value(list())+")")
+		from: `w.Value(dynamo.List(past)), ")")`, to: `w.Value(dynamo.List()), ")")
 	_ = past`},
 	{name: "routing, DynamoDB: a first attempt replaces what is there", file: dbRouteReceiptGo, sdk: true,
-		from: `" <= " + w.value(number(m.At.Unix())) + ")")`, to: `" > " + w.value(number(m.At.Unix())) + ")")`},
+		from: `" <= ", w.Value(dynamo.Number(m.At.Unix())), ")")`, to: `" > ", w.Value(dynamo.Number(m.At.Unix())), ")")`},
 	{name: "routing, DynamoDB: a lost answer of a write is a refusal", file: dbRouteReceiptGo, sdk: true,
 		from: `	case m.Repeats(receipt):
 		return receipt, nil

@@ -230,23 +230,23 @@ var table = []mutant{
 `},
 
 	{name: "DynamoDB: a claim takes a row of any status", file: dbClaimGo, sdk: true,
-		from: `	w.requireIs(schema.Status, text(schema.StatusPending))
+		from: `	w.RequireIs(schema.Status, pending)
 `, to: ``},
 	{name: "DynamoDB: a claim takes a row before it is due", file: dbClaimGo, sdk: true,
-		from: `	w.require(w.name(schema.LaneAt) + " <= " + w.value(millis(c.DueBy())))
-	w.requireAbsent(`, to: `	w.requireAbsent(`},
+		from: `	w.Require(schema.LaneAt, " <= ", w.Value(dynamo.Millis(c.DueBy())))
+	w.RequireAbsent(`, to: `	w.RequireAbsent(`},
 	{name: "DynamoDB: a blind claim takes a row that may have arrived", file: dbClaimGo, sdk: true,
-		from: `	w.requireAbsent(schema.MaybeSince)
+		from: `	w.RequireAbsent(schema.MaybeSince)
 `, to: ``},
 	{name: "DynamoDB: a blind claim takes a row past deliver_by", file: dbClaimGo, sdk: true,
-		from: `") OR " + deliverBy + " > " + at + ")"`, to: `") OR " + deliverBy + " > " + at[:0] + zero + ")"`},
+		from: `	w.RequireOrAbsent(schema.DeliverBy, " > ", at)
+`, to: ``},
 	{name: "DynamoDB: a blind claim takes a row without budget", file: dbClaimGo, sdk: true,
-		from: `" < " + w.value(number(c.Attempts)) + ")"`, to: `" < " + w.value(number(c.Attempts+9)) + ")"`},
+		from: `w.Value(dynamo.Number(c.Attempts))`, to: `w.Value(dynamo.Number(c.Attempts+9))`},
 	{name: "DynamoDB: a claim is not counted", file: dbClaimGo, sdk: true,
-		from: `zero+") + "+one)`, to: `zero+") + "+zero)
-	_ = one`},
+		from: `w.Value(one))`, to: `w.Value(zero))`},
 	{name: "DynamoDB: the end of a claim goes down", file: dbClaimGo, sdk: true,
-		from: `w.set(schema.Until, millis(next.Until))`, to: `w.set(schema.Until, millis(c.Until))`},
+		from: `w.Set(schema.Until, dynamo.Millis(next.Until))`, to: `w.Set(schema.Until, dynamo.Millis(c.Until))`},
 	{name: "DynamoDB: the window follows the last claim", file: dbClaimGo, sdk: true,
 		from: `windowSeconds(next.Window)`, to: `windowSeconds(c.Window)`},
 	{name: "DynamoDB: a take over forgets that the attempt may have arrived", file: dbClaimGo, sdk: true,
@@ -258,12 +258,12 @@ var table = []mutant{
 	{name: "DynamoDB: a refused claim is won if the row is claimed", file: dbClaimGo, sdk: true,
 		from: `	if row.Status == outbox.Dispatching && row.Token == c.Token {`, to: `	if row.Status == outbox.Dispatching {`},
 	{name: "DynamoDB: a settlement is not fenced by the token", file: dbSettleGo, sdk: true,
-		from: `	w.requireIs(schema.Token, text(st.Token))
+		from: `	w.RequireIs(schema.Token, dynamo.Text(st.Token))
 `, to: ``},
 	{name: "DynamoDB: a settlement is not fenced by the status", file: dbSettleGo, sdk: true,
 		from: `	case outbox.Pending, outbox.OutcomeUnknown:
-		w.require(status + " = " + dispatching)`, to: `	case outbox.Pending, outbox.OutcomeUnknown:
-		w.require("(" + status + " = " + dispatching + " OR attribute_exists(" + status + "))")`},
+		w.Require(status, " = ", held)`, to: `	case outbox.Pending, outbox.OutcomeUnknown:
+		w.Require("(", status, " = ", held, " OR attribute_exists(", status, "))")`},
 	{name: "DynamoDB: a lost answer of a settlement is a conflict", file: dbSettleGo, sdk: true,
 		from: `	if !st.Repeats(row) {`, to: `	if true {`},
 	{name: "DynamoDB: any refused settlement has taken effect", file: dbSettleGo, sdk: true,
@@ -274,20 +274,20 @@ var table = []mutant{
 	{name: "DynamoDB: maybe_since is not written", file: dbSettleGo, sdk: true,
 		from: `	} else if !st.MaybeSince.IsZero() {`, to: `	} else if false {`},
 	{name: "DynamoDB: maybe_since is not removed", file: dbSettleGo, sdk: true,
-		from: `		w.remove(schema.MaybeSince)
+		from: `		w.Remove(schema.MaybeSince)
 `, to: ``},
 	{name: "DynamoDB: a completed row stays in its lane", file: dbSettleGo, sdk: true,
-		from: `		w.remove(schema.Lane)
-		w.remove(schema.LaneAt)
+		from: `		w.Remove(schema.Lane)
+		w.Remove(schema.LaneAt)
 `, to: ``},
 	{name: "DynamoDB: a reader's write is not fenced by the token", file: dbWriteGo, sdk: true,
-		from: `		w.requireIs(schema.Token, text(row.Token))
+		from: `		w.RequireIs(schema.Token, dynamo.Text(row.Token))
 	}`, to: `	}`},
 	{name: "DynamoDB: a reader's write is not fenced by the status", file: dbWriteGo, sdk: true,
-		from: `	w.requireIs(schema.Status, text(string(row.Status)))
+		from: `	w.RequireIs(schema.Status, dynamo.Text(string(row.Status)))
 	if`, to: `	if`},
 	{name: "DynamoDB: a put replaces the row that is there", file: dbPutGo, sdk: true,
-		from: `		expires + " <= " + w.value(number(time.Now().Unix())))`, to: `		expires + " <= " + w.value(number(time.Now().Unix())) + " OR attribute_exists(" + status + ")")`},
+		from: `		schema.ExpiresAt, " <= ", w.Value(dynamo.Number(time.Now().Unix())))`, to: `		schema.ExpiresAt, " <= ", w.Value(dynamo.Number(time.Now().Unix())), " OR attribute_exists(", w.Name(schema.Status), ")")`},
 	{name: "DynamoDB: a put again is a conflict", file: dbPutGo, sdk: true,
 		from: `		if Repeats(put.Item, item) {`, to: `		if Repeats(put.Item, item) && false {`},
 }
