@@ -55,8 +55,9 @@ func newBatch(ctx context.Context, r *Router, messages []Incoming) *batch {
 		f.receipt.ID = f.handled.ID
 		b.flows = append(b.flows, f)
 	}
-	// A first receipt is written blindly; if there is one already, the refusal tells. The count is a hint.
-	each(b.flows, func(f *flow) bool { return f.Receives > 1 && f.err == nil && b.hasTime() }, func(f *flow) {
+	// A first receipt is written blindly; if there is one already, the refusal tells. The count is a hint, and some queues
+	// give none.
+	each(b.flows, func(f *flow) bool { return f.Receives != 1 && f.err == nil && b.hasTime() }, func(f *flow) {
 		receipt, err := b.Receipts.Get(ctx, f.handled.ID)
 		if err != nil {
 			f.fail(fmt.Errorf("get receipt: %w", err), b.now())

@@ -31,7 +31,7 @@ type Incoming struct {
 	Handle string
 	// SentAt is when the message came into the queue; zero if nobody knows.
 	SentAt time.Time
-	// Receives is how often it was handed out. It proves nothing.
+	// Receives is how often it was handed out, 0 if nobody knows. It proves nothing.
 	Receives int
 	// Bytes is its size with attributes, AttributeCount their number.
 	Bytes          int

@@ -239,3 +239,20 @@ func TestNobodyThere(t *testing.T) {
 		w.expect("m3", w.end("m3").State, routing.Accepted)
 	})
 }
+
+// TestNoDeadMessageIsLostWhoseQueueDoesNotCount: who gave it up died before it was buried, and the queue says of no message
+// how often it was handed out.
+func TestNoDeadMessageIsLostWhoseQueueDoesNotCount(t *testing.T) {
+	inWorld(t, "the receipt alone tells", func(w *world) {
+		w.send("m1")
+		id := routing.ID{Group: "couriers", Message: "m1"}
+		kill := routing.Move{ID: id, Kind: routing.Kill, Token: "t", At: time.Now(), Reason: routing.ReasonMaxWait}
+		if _, err := w.receipts.Write(w.Context(), kill); err != nil {
+			w.Fatal(err)
+		}
+		batch := w.receive()
+		batch[0].Receives = 0
+		w.invoke(batch)
+		w.end("m1")
+	})
+}
