@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/landfall-dev/landfall/functions/internal/setup"
+	"github.com/landfall-dev/landfall/internal/outbox"
 )
 
 // handler translates between Lambda and the dispatcher.
@@ -17,6 +18,7 @@ func (h *handler) handle(ctx context.Context, event json.RawMessage) (setup.Answ
 	if err != nil {
 		return setup.Answer{}, err
 	}
+	h.warnOfStrangers(ctx, rows)
 	dispatcher, observer, err := h.Dispatcher(ctx)
 	if err != nil {
 		h.Logger.ErrorContext(ctx, "rows are left to the sweep", "error", err.Error())
@@ -27,4 +29,18 @@ func (h *handler) handle(ctx context.Context, event json.RawMessage) (setup.Answ
 		h.Logger.ErrorContext(ctx, "rows are left to the sweep", "request_id", dispatcher.ClaimedBy, "error", err.Error())
 	}
 	return setup.AnswerOf(report), observer.Flush()
+}
+
+// warnOfStrangers says that rows were put which no sweep looks for. Nobody else would.
+func (h *handler) warnOfStrangers(ctx context.Context, rows []outbox.Fresh) {
+	var strangers []outbox.Fresh
+	for _, row := range rows {
+		if _, known := h.Config.Destinations[row.Destination]; !known {
+			strangers = append(strangers, row)
+		}
+	}
+	if len(strangers) > 0 {
+		h.Logger.WarnContext(ctx, "rows are for no destination of the configuration: unless one is being deployed, nothing sends them",
+			"rows", len(strangers), "row", strangers[0].ID)
+	}
 }
