@@ -227,6 +227,7 @@ func TestBrokenControlItemsDoNotStopTheirNeighbours(t *testing.T) {
 			{"sk": s("member#b-target-2"), "target": s("east")},
 			{"sk": s("member#b-weight"), "target": s("sqs:east"), "weight": s("heavy")},
 			{"sk": s("member#b-weight-2"), "target": s("sqs:east"), "weight": n("-1")},
+			{"sk": s("member#b-weight-3"), "target": s("sqs:east"), "weight": n("0")}, // no share at all, it may be meant
 			{"sk": s("member#b-limit"), "target": s("sqs:east"), "max_in_flight": n("0.5")},
 			{"sk": s("member#b-lease"), "target": s("sqs:east"), "lease_until": s("tomorrow")},
 			{"sk": s("member#b-lease-2"), "target": s("sqs:east"), "lease_until": n("946684830000000000")},
