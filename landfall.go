@@ -46,7 +46,9 @@ func (o *Outbox) Put(ctx context.Context, r Row) error {
 
 // Item is the put of a row as an item of the application's own transaction; see [Outbox.Committed] for how
 // to read that transaction's error. The row's time of creation is that of this call, so make the item when
-// it is needed. The error is a [*RowError].
+// it is needed, and leave the transaction's ClientRequestToken to the SDK: under a token that was used
+// before, an item made anew is another request, which DynamoDB refuses (IdempotentParameterMismatchException)
+// though the first may have taken effect. The error is a [*RowError].
 func (o *Outbox) Item(r Row) (types.TransactWriteItem, error) {
 	row, err := r.pending(o.cfg, time.Now())
 	if err != nil {
