@@ -16,8 +16,9 @@ var errEvent = errors.New(`the event is no batch of a DynamoDB stream ("Records"
 
 // record is what is read of a stream record. Payloads are not: what is sent is what the claim returns.
 type record struct {
-	EventName string `json:"eventName"`
-	Change    struct {
+	EventName   string `json:"eventName"`
+	EventSource string `json:"eventSource"`
+	Change      struct {
 		NewImage struct {
 			PK        attribute `json:"pk"`
 			Status    attribute `json:"status"`
@@ -27,29 +28,25 @@ type record struct {
 	} `json:"dynamodb"`
 }
 
-// attribute is a text or a number; both are absent for anything else.
+// attribute is a text or a number; both are empty for anything else.
 type attribute struct {
-	S *string `json:"S"`
-	N *string `json:"N"`
+	S string `json:"S"`
+	N string `json:"N"`
 }
 
 // parseRecords returns the rows that were put, in the order of the event. A record that does not tell of a pending
 // row, or that cannot be read, is passed over: its row, if there is one, is in its lane. An event of another shape is
 // errEvent: a function that took whatever comes would hide a wrong connection for ever.
 func parseRecords(event []byte) ([]outbox.Fresh, error) {
-	var batch struct{ Records []json.RawMessage }
-	if json.Unmarshal(event, &batch) != nil || len(batch.Records) == 0 {
+	var batch struct{ Records []record }
+	var wrong *json.UnmarshalTypeError // leaves empty what is of another type, and reads the rest
+	if err := json.Unmarshal(event, &batch); err != nil && !errors.As(err, &wrong) || len(batch.Records) == 0 {
 		return nil, errEvent
 	}
 	rows := make([]outbox.Fresh, 0, len(batch.Records))
-	for _, raw := range batch.Records {
-		var from struct{ EventSource string }
-		if json.Unmarshal(raw, &from) != nil || from.EventSource != "aws:dynamodb" {
+	for _, r := range batch.Records {
+		if r.EventSource != "aws:dynamodb" {
 			return nil, errEvent
-		}
-		var r record
-		if json.Unmarshal(raw, &r) != nil {
-			continue
 		}
 		if row, ok := r.fresh(); ok {
 			rows = append(rows, row)
@@ -60,23 +57,17 @@ func parseRecords(event []byte) ([]outbox.Fresh, error) {
 
 func (r record) fresh() (outbox.Fresh, bool) {
 	image := r.Change.NewImage
-	if r.EventName != "INSERT" || image.PK.S == nil || image.Status.S == nil || *image.Status.S != schema.StatusPending {
-		return outbox.Fresh{}, false
-	}
 	laneAt, ok := image.LaneAt.millis()
-	if !ok {
+	if r.EventName != "INSERT" || image.PK.S == "" || image.Status.S != schema.StatusPending || !ok {
 		return outbox.Fresh{}, false
 	}
 	createdAt, _ := image.CreatedAt.millis()
-	return outbox.Fresh{Entry: outbox.Entry{ID: outbox.ParsePK(*image.PK.S), LaneAt: laneAt}, CreatedAt: createdAt}, true
+	return outbox.Fresh{Entry: outbox.Entry{ID: outbox.ParsePK(image.PK.S), LaneAt: laneAt}, CreatedAt: createdAt}, true
 }
 
 // millis reads epoch milliseconds.
 func (a attribute) millis() (time.Time, bool) {
-	if a.N == nil {
-		return time.Time{}, false
-	}
-	n, err := strconv.ParseInt(*a.N, 10, 64)
+	n, err := strconv.ParseInt(a.N, 10, 64)
 	if err != nil {
 		return time.Time{}, false
 	}
