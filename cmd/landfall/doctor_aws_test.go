@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -29,6 +30,8 @@ type region struct {
 	outputs  map[string]string
 	// deny names an operation that nobody may call.
 	deny string
+	// streamsOff: tables have had a stream, but have none any more.
+	streamsOff bool
 }
 
 func (r *region) ServeHTTP(w http.ResponseWriter, request *http.Request) {
@@ -37,6 +40,20 @@ func (r *region) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	case r.deny != "" && strings.HasSuffix(target, "."+r.deny):
 		w.WriteHeader(http.StatusBadRequest)
 		io.WriteString(w, `{"__type": "com.amazon.coral.service#AccessDeniedException", "message": "no"}`)
+	case r.streamsOff && strings.HasSuffix(target, ".DescribeTable"):
+		answer := httptest.NewRecorder()
+		forward(r.T, r.behind, answer, request)
+		var described struct{ Table map[string]any }
+		if err := json.Unmarshal(answer.Body.Bytes(), &described); err != nil {
+			r.Error(err)
+		}
+		delete(described.Table, "StreamSpecification")
+		body, err := json.Marshal(described)
+		if err != nil {
+			r.Error(err)
+		}
+		w.Header().Set("X-Amz-Crc32", fmt.Sprint(crc32.ChecksumIEEE(body)))
+		w.Write(body)
 	case target != "":
 		forward(r.T, r.behind, w, request)
 	case strings.HasPrefix(request.URL.Path, "/2015-03-31/event-source-mappings"):
@@ -161,6 +178,24 @@ func TestNoDeploymentIsCalledSoundThatIsNot(t *testing.T) {
 				t.Errorf("exit code %d, want %d: %s", got.code, want, got.stderr)
 			}
 		})
+	}
+}
+
+// TestNoStreamThatIsOffIsExamined turns it off, and leaves the mapping where it was: nothing comes from there.
+func TestNoStreamThatIsOffIsExamined(t *testing.T) {
+	t.Parallel()
+	p, r := deployed(t)
+	r.streamsOff = true
+	found, _ := p.examine("--stack", "landfall-prod")
+	told := false
+	for _, d := range found {
+		told = told || d.Level == isWarning && d.Subject == "table landfall-outbox" && strings.Contains(d.Message, "it has no stream")
+		if d.Subject == "mapping of the stream" {
+			t.Errorf("%+v", d)
+		}
+	}
+	if !told {
+		t.Errorf("found %+v", found)
 	}
 }
 

@@ -67,9 +67,13 @@ func (e *examination) table(ctx context.Context, client *dynamodb.Client, as nam
 		e.index(subject, out.Table, index, keysOf(index.KeySchema, want.AttributeDefinitions))
 	}
 	if s := want.StreamSpecification; s != nil {
-		e.stream = aws.ToString(out.Table.LatestStreamArn)
-		switch got := out.Table.StreamSpecification; {
-		case got == nil || !aws.ToBool(got.StreamEnabled):
+		got := out.Table.StreamSpecification
+		on := got != nil && aws.ToBool(got.StreamEnabled)
+		if on { // a table whose stream is off still has the ARN of the last one
+			e.stream = aws.ToString(out.Table.LatestStreamArn)
+		}
+		switch {
+		case !on:
 			e.warn(subject, "it has no stream: new rows wait for the sweep, up to a minute", "turn the stream on, with "+string(s.StreamViewType))
 		case got.StreamViewType != s.StreamViewType && got.StreamViewType != types.StreamViewTypeNewAndOldImages:
 			e.bad(subject, "its stream has "+string(got.StreamViewType)+", not "+string(s.StreamViewType)+": the fast path sees no row", "turn it off, and on again with "+string(s.StreamViewType))
