@@ -217,7 +217,7 @@ func TestWhatNoSweepFindsIsNotOverlookedByAnAudit(t *testing.T) {
 		}
 	}
 	got := b.execute("", "rows", "audit")
-	for _, finding := range []string{"lane missing", "it is in lane number 2, and the destination has 2"} {
+	for _, finding := range []string{"lane is missing", "it is in lane number 2, and the destination has 2"} {
 		if !strings.Contains(got.stdout, finding) {
 			t.Errorf("not found: %s\n%s", finding, got.stdout)
 		}
