@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 	"text/tabwriter"
 	"unicode"
@@ -57,6 +58,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	case errors.As(err, &bad):
 		fmt.Fprintln(stderr, bad)
 		return exitUsage
+	case ctx.Err() != nil:
+		fmt.Fprintln(stderr, "interrupted:", err)
+		return exitNo
 	default:
 		fmt.Fprintln(stderr, err)
 		return exitNo
@@ -126,12 +130,21 @@ func (e *inputError) Unwrap() error { return e.err }
 
 func badInput(err error) error { return &inputError{err} }
 
-// loadConfig reads the configuration of --config, of either kind.
-func (a *app) loadConfig(path string) (*config.Config, error) {
-	if strings.HasSuffix(path, ".json") {
-		return config.Load(path)
+// loadConfig reads a configuration, of either kind.
+func (a *app) loadConfig(path string, checks ...config.Check) (*config.Config, error) {
+	cfg, err := config.LoadFile(path, checks...)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w: name it with --config; landfall init writes one to begin with", err)
 	}
-	return config.LoadYAML(path)
+	return cfg, err
+}
+
+// inSourceTree refuses every other folder.
+func inSourceTree() error {
+	if _, ok := goWanted("."); !ok {
+		return badInput(errors.New("this folder is not Landfall's source tree, which it runs in: change to that"))
+	}
+	return nil
 }
 
 // format is how a command answers.

@@ -2,6 +2,9 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -68,7 +71,7 @@ func TestExitCodesAreNotMixedUp(t *testing.T) {
 		{[]string{"validate", good}, 0, "is valid", ""},
 		{[]string{"--config", good, "validate"}, 0, "is valid", ""},
 		{[]string{"validate", bad}, 1, "", "destinations.a.deduplicates: is missing"},
-		{[]string{"validate", good + ".missing"}, 2, "", "no such file"},
+		{[]string{"validate", good + ".missing"}, 2, "", "no such file or directory: name it with --config; landfall init"},
 		{[]string{"validate", filepath.Dir(good)}, 2, "", "read configuration"},
 		{[]string{"validate", good, bad}, 2, "", "accepts at most 1 arg"},
 		{[]string{"validate", "--output", "xml"}, 2, "", "allowed are table, json"},
@@ -106,6 +109,8 @@ func TestExitCodesAreNotMixedUp(t *testing.T) {
 		{[]string{"destinations"}, 2, "", "a command is missing: limit, list, pause, resume, unlimit"},
 		{[]string{"doctor", "x"}, 2, "", `unknown command "x"`},
 		{[]string{"doctor", "--endpoint-url", "localhost:1", "--config", good}, 1, "stack: --endpoint-url: want http", "1 bad"},
+		{[]string{"bench"}, 2, "", "not Landfall's source tree"},
+		{[]string{"demo"}, 2, "", "not Landfall's source tree"},
 		{[]string{"demo", "--rows", "0"}, 2, "", "--rows 0: want 1 or more"},
 		{[]string{"demo", "--seed", "-1"}, 2, "", "--seed"},
 		{[]string{"demo", "--payloads", good + ".missing"}, 2, "", "--payloads: read the payloads"},
@@ -135,6 +140,45 @@ func TestExitCodesAreNotMixedUp(t *testing.T) {
 				t.Errorf("stderr = %q, want in it %q", got.stderr, tt.stderr)
 			}
 		})
+	}
+}
+
+// Whoever gets no answer must be told what to do, and nothing that only the SDK's makers understand.
+func TestNoAnswerIsNotAMystery(t *testing.T) {
+	t.Parallel()
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	other := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(other.Close)
+	config := write(t, "landfall.yaml", goodConfig)
+	for _, command := range [][]string{
+		{"rows", "list"}, {"rows", "get", "charge", "k"}, {"rows", "audit"}, {"destinations", "list"},
+		{"enqueue", "charge", "--key", "k", "--data", "d"}, {"rows", "retry", "charge", "k", "--by", "me"},
+	} {
+		for _, tt := range []struct{ endpoint, key, want string }{
+			{gone.URL, "local", "DynamoDB cannot be reached: see --endpoint-url, "},
+			{gone.URL, "", "no AWS credentials: log in, "},
+			{other.URL, "local", "404"},
+		} {
+			// In a process, because the SDK's own words go to its standard error.
+			cmd := exec.CommandContext(t.Context(), os.Args[0], append(command, "--config", config, "--endpoint-url", tt.endpoint)...)
+			cmd.Env = append(os.Environ(), asCommand+"=1", "AWS_ACCESS_KEY_ID="+tt.key, "AWS_SECRET_ACCESS_KEY="+tt.key)
+			said, err := cmd.CombinedOutput()
+			if text := string(said); cmd.ProcessState.ExitCode() != exitNo || !strings.Contains(text, tt.want) || strings.Contains(text, "SDK ") {
+				t.Errorf("%v at %s: %v: %s; want %q", command, tt.endpoint, err, text, tt.want)
+			}
+		}
+	}
+}
+
+func TestAnInterruptionIsNotTakenForAFailure(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var stdout, stderr bytes.Buffer
+	code := run(ctx, []string{"rows", "get", "charge", "k", "--endpoint-url", "http://127.0.0.1:1"}, strings.NewReader(""), &stdout, &stderr)
+	if code != exitNo || !strings.HasPrefix(stderr.String(), "interrupted: ") {
+		t.Errorf("exit code %d: %s", code, stderr.String())
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go/logging"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/landfall-dev/landfall/internal/schema"
 )
@@ -28,7 +30,7 @@ func (a *app) account(ctx context.Context) (*account, error) {
 	if u, err := url.Parse(a.endpoint); a.endpoint != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
 		return nil, badInput(errors.New("--endpoint-url: want http://host:port or https://host:port"))
 	}
-	options := []func(*awsconfig.LoadOptions) error{awsconfig.WithAppID("landfall-cli")}
+	options := []func(*awsconfig.LoadOptions) error{awsconfig.WithAppID("landfall-cli"), awsconfig.WithLogger(logging.Nop{})}
 	if a.region != "" {
 		options = append(options, awsconfig.WithRegion(a.region))
 	}
@@ -77,12 +79,30 @@ type ourTable struct {
 	as   named
 }
 
-func (at *account) table(n named) (*ourTable, error) {
+func (at *account) table(ctx context.Context, n named) (*ourTable, error) {
+	if _, err := credentialsOf(ctx, at.sdk); err != nil {
+		return nil, err
+	}
 	name, err := at.name(n)
 	if err != nil {
 		return nil, err
 	}
 	return &ourTable{dynamodb.NewFromConfig(at.sdk), name, n}, nil
+}
+
+// What to do where there is nobody to ask, or nobody who asks.
+const (
+	seeEndpoint = "see --endpoint-url, AWS_ENDPOINT_URL and --region; for landfall dev, that it runs"
+	logIn       = "log in, or set AWS_PROFILE; for landfall dev, export what it prints"
+)
+
+// credentialsOf are those that requests are signed with.
+func credentialsOf(ctx context.Context, sdk aws.Config) (aws.Credentials, error) {
+	found, err := sdk.Credentials.Retrieve(ctx)
+	if err != nil {
+		return found, fmt.Errorf("no AWS credentials: %s: %w", logIn, err)
+	}
+	return found, nil
 }
 
 // outbox is the outbox table.
@@ -91,14 +111,18 @@ func (a *app) outbox(ctx context.Context) (*ourTable, error) {
 	if err != nil {
 		return nil, err
 	}
-	return at.table(outboxName)
+	return at.table(ctx, outboxName)
 }
 
-// explain adds what to do where DynamoDB only says that it knows no such table.
+// explain adds what to do where DynamoDB only says that it knows no such table, or nothing at all.
 func (t *ourTable) explain(err error) error {
 	var missing *types.ResourceNotFoundException
-	if errors.As(err, &missing) {
+	var unsent *smithyhttp.RequestSendError
+	switch {
+	case errors.As(err, &missing):
 		return fmt.Errorf("no table %s there: set %s or --stack, or the endpoint and region that it is in: %w", t.name, t.as.variable, err)
+	case errors.As(err, &unsent):
+		return fmt.Errorf("DynamoDB cannot be reached: %s: %w", seeEndpoint, err)
 	}
 	return err
 }

@@ -23,6 +23,9 @@ with --html as a page with plots. Exit code 0 only if no figure is above its bou
 Run it in the source tree: it needs Go, and nothing else.`,
 		Args: cobra.NoArgs,
 		RunE: a.do(func(ctx context.Context, _ []string) error {
+			if err := inSourceTree(); err != nil {
+				return err
+			}
 			o.Output = a.stderr
 			r, err := bench.Run(ctx, o)
 			if len(r.Details.Effects) > 0 {

@@ -20,12 +20,13 @@ func (a *app) demoCommand() *cobra.Command {
 		Short: "Show the main job on this machine, with real payloads and a remote that misbehaves",
 		Long: `Show the main job on this machine, with real payloads and a remote that misbehaves.
 
-Rows are put, some in transactions, and the dispatch function's own binary sends them to an HTTP server that answers,
-refuses, stalls, cuts connections and repeats by a seeded plan, while function processes are killed in mid-send. At the
-end the rows are held against the server's own log. Exit code 0 only if no effect was doubled or lost, every row ended
-as its plan allows, and processes were killed, rows retried and taken over. The summary is in build/run.json.
+Rows are put, some in transactions, and the functions' own binaries send them to an HTTP server that answers, refuses,
+stalls and cuts connections by a seeded plan, while function processes are killed in mid-send. At the end the rows are
+held against the server's own log. Then more rows become messages for couriers that accept, decline, keep silent, die
+and join. Exit code 0 only if nothing was doubled or lost, every row ended as its plan allows, and processes were
+killed, rows retried and taken over. The summary is in build/run.json.
 
-Run it in the source tree: it needs Go, and nothing else. With --endpoint-url or AWS_ENDPOINT_URL it uses the DynamoDB
+Run it in the source tree: it needs Go, and nothing else. With --endpoint-url or AWS_ENDPOINT_URL it uses the AWS
 there, which must be on this machine.`,
 		Args: cobra.NoArgs,
 		RunE: a.do(func(ctx context.Context, _ []string) error {
@@ -46,6 +47,9 @@ there, which must be on this machine.`,
 				if err := desk.Loopback(o.Endpoint); err != nil {
 					return badInput(err)
 				}
+			}
+			if err := inSourceTree(); err != nil {
+				return err
 			}
 			summary, err := demo.Run(ctx, o)
 			if err != nil {

@@ -27,7 +27,8 @@ func (a *app) devCommand() *cobra.Command {
 		Long: `Run Landfall on this machine: a local AWS, the functions, and what triggers them.
 
 Standard output gets the environment to export, one line each; standard error gets what the functions log, without
-their metrics. Nothing is kept when it ends. Run it in the source tree, which the functions are built from. Ctrl-C ends it.`,
+their metrics. Nothing is kept when it ends. Run it in the source tree, which the functions are built from; --config
+names your own landfall.yaml. Ctrl-C ends it.`,
 		Args: cobra.NoArgs,
 		RunE: a.do(func(ctx context.Context, _ []string) error {
 			cfg, err := a.loadConfig(a.config)
@@ -40,7 +41,7 @@ their metrics. Nothing is kept when it ends. Run it in the source tree, which th
 	}
 	flags := cmd.Flags()
 	flags.IntVar(&o.Port, "port", 4570, "port on 127.0.0.1; 0 for any that is free")
-	flags.DurationVar(&every, "every", desk.DefaultEvery, "how often the functions run; deployed, once a minute")
+	flags.DurationVar(&every, "every", desk.DefaultEvery, "how often dispatch and reconcile run; deployed, once a minute")
 	return cmd
 }
 
@@ -73,7 +74,7 @@ func (a *app) dev(ctx context.Context, o desk.Options, every time.Duration) (err
 	for _, variable := range d.Environment() {
 		fmt.Fprintln(a.stdout, "export", variable)
 	}
-	fmt.Fprintf(a.stderr, "AWS listens at %s. New rows leave at once; dispatch and reconcile run every %v. Ctrl-C ends all.\n", d.Endpoint, every)
+	fmt.Fprintf(a.stderr, "AWS listens at %s. New rows leave at once; dispatch and reconcile run every %v. Ctrl-C ends all, within %v.\n", d.Endpoint, every, devStops)
 	<-ctx.Done()
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -17,9 +18,18 @@ import (
 const asCommand = "LANDFALL_TEST_AS_COMMAND"
 
 // TestDevDoesWhatItPrintsAndLeavesNothingBehind follows the README: start it, export what it prints, put a row, see it
-// land, end it with Ctrl-C.
+// land, end it with Ctrl-C, or by closing the terminal.
 func TestDevDoesWhatItPrintsAndLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
+	for _, end := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
+		t.Run(end.String(), func(t *testing.T) {
+			t.Parallel()
+			devUntil(t, end)
+		})
+	}
+}
+
+func devUntil(t *testing.T, end os.Signal) {
 	arrived := make(chan string, 10)
 	remote := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -64,13 +74,13 @@ destinations:
 			break
 		}
 	}
-	if err := dev.Process.Signal(os.Interrupt); err != nil {
+	if err := dev.Process.Signal(end); err != nil {
 		t.Fatal(err)
 	}
 	for range stderr { // until it is closed
 	}
 	if err := dev.Wait(); err != nil {
-		t.Errorf("ended by Ctrl-C: %v", err)
+		t.Errorf("ended by %v: %v", end, err)
 	}
 	if connection, err := net.Dial("tcp", "127.0.0.1:"+address); err == nil {
 		connection.Close()

@@ -19,7 +19,7 @@ import (
 
 // credentials reports whether there are any that AWS knows.
 func (e *examination) credentials(ctx context.Context) bool {
-	const subject, remedy = "credentials", "aws sts get-caller-identity says the same: log in, or set AWS_PROFILE; for landfall dev, export what it prints"
+	const subject, remedy = "credentials", "aws sts get-caller-identity says the same: " + logIn
 	ctx, cancel := context.WithTimeout(ctx, lookFor)
 	defer cancel()
 	if _, err := e.at.sdk.Credentials.Retrieve(ctx); err != nil {

@@ -16,7 +16,7 @@ func (e *examination) control(ctx context.Context) map[string][]routing.Consumer
 	for _, name := range e.cfg.GroupNames() {
 		members[name] = e.cfg.Groups[name].Members()
 	}
-	table, err := e.at.table(controlName)
+	table, err := e.at.table(ctx, controlName)
 	if err != nil {
 		return members // it is among the findings about tables
 	}

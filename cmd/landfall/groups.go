@@ -66,7 +66,7 @@ func (a *app) controlled(ctx context.Context) (*config.Config, *account, *ourTab
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	table, err := at.table(controlName)
+	table, err := at.table(ctx, controlName)
 	return cfg, at, table, err
 }
 

@@ -74,9 +74,9 @@ func describeRequest(ctx context.Context, sdk aws.Config, endpoint, name string)
 		request.URL.Path = "/"
 	}
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	credentials, err := sdk.Credentials.Retrieve(ctx)
+	credentials, err := credentialsOf(ctx, sdk)
 	if err != nil {
-		return nil, fmt.Errorf("get credentials: %w", err)
+		return nil, err
 	}
 	sum := sha256.Sum256([]byte(form))
 	err = v4.NewSigner().SignHTTP(ctx, credentials, request, hex.EncodeToString(sum[:]), "cloudformation", sdk.Region, time.Now())
@@ -103,7 +103,7 @@ func readOutputs(response *http.Response) (map[string]string, error) {
 	}
 	var answer description
 	if err := xml.Unmarshal(text, &answer); err != nil {
-		return nil, fmt.Errorf("status %d, and no answer of CloudFormation's", response.StatusCode)
+		return nil, fmt.Errorf("status %d, and no answer of CloudFormation's (landfall dev has no stacks)", response.StatusCode)
 	}
 	switch {
 	case response.StatusCode != http.StatusOK:

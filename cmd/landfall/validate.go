@@ -45,7 +45,7 @@ that accepts on_delivery waits for nobody.`,
 }
 
 func (a *app) validate(path string, rate float64) error {
-	cfg, err := config.LoadFile(path, config.Expressions(routefn.CheckCEL), fitsInFlight(rate))
+	cfg, err := a.loadConfig(path, config.Expressions(routefn.CheckCEL), fitsInFlight(rate))
 	if err != nil {
 		var wrong *config.Error
 		if errors.As(err, &wrong) {

@@ -79,8 +79,8 @@ func TestResolvingAgainChangesNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for reader, load := range map[string]func(string) (*config.Config, error){"JSON": config.Load, "YAML": config.LoadYAML} {
-				cfg, err := load(path)
+			for reader, parse := range map[string]func(string, []byte) (*config.Config, error){"JSON": config.ParseJSON, "YAML": config.ParseYAML} {
+				cfg, err := parse(path, want)
 				if err != nil {
 					t.Fatalf("%s: %v", reader, err)
 				}
@@ -136,7 +136,7 @@ func TestBadResolvedConfigurationIsNotLoaded(t *testing.T) {
 
 func TestPolicyLosesNoSetting(t *testing.T) {
 	t.Parallel()
-	cfg, err := config.LoadYAML(filepath.Join(golden, "everything.yaml"))
+	cfg, err := config.LoadFile(filepath.Join(golden, "everything.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -73,7 +73,7 @@ func (d *document) parse(src []byte) ast.Node {
 // readable refuses what is no text, or text that YAML readers disagree about.
 func (d *document) readable(src []byte) bool {
 	if len(src) > MaxBytes {
-		d.fail(0, 0, "", fmt.Sprintf("is %d bytes long: at most %d", len(src), MaxBytes))
+		d.fail(0, 0, "", fmt.Sprintf("is longer than %d bytes", MaxBytes))
 		return false
 	}
 	for i, line := range d.lines {

@@ -148,6 +148,9 @@ func found(n ast.Node) string {
 	case *ast.NullNode:
 		return "has no value"
 	}
+	if isQuoted(n) {
+		return "is " + quote(n.GetToken().Value)
+	}
 	return "is " + clip(n.GetToken().Value)
 }
 
@@ -257,13 +260,13 @@ func integer[T int | int64](to *T) field {
 
 // bare is the text of a scalar without quotes around it, else "".
 func bare(n ast.Node) string {
-	if !isScalar(n) {
+	if !isScalar(n) || isQuoted(n) {
 		return ""
 	}
-	switch tk := n.GetToken(); tk.Type {
-	case token.SingleQuoteType, token.DoubleQuoteType:
-		return ""
-	default:
-		return tk.Value
-	}
+	return n.GetToken().Value
+}
+
+func isQuoted(n ast.Node) bool {
+	t := n.GetToken().Type
+	return t == token.SingleQuoteType || t == token.DoubleQuoteType
 }

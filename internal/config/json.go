@@ -20,15 +20,6 @@ func Load(path string) (*Config, error) {
 	return ParseJSON(path, src)
 }
 
-// LoadYAML reads a landfall.yaml; see [ParseYAML].
-func LoadYAML(path string) (*Config, error) {
-	src, err := read(path)
-	if err != nil {
-		return nil, err
-	}
-	return ParseYAML(path, src)
-}
-
 // LoadFile reads a file of either kind: a resolved one if its name ends in .json, else a landfall.yaml. What the checks
 // find is reported with everything else.
 func LoadFile(path string, checks ...Check) (*Config, error) {

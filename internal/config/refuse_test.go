@@ -51,7 +51,7 @@ var badValues = []struct {
 	{`{shards: 1_0, http: https://x, deduplicates: never}`, `is 1_0, want a whole number`},
 	{`{shards: 0x10, http: https://x, deduplicates: never}`, `is 0x10, want a whole number`},
 	{`{shards: 4.0, http: https://x, deduplicates: never}`, `is 4.0, want a whole number`},
-	{`{shards: "4", http: https://x, deduplicates: never}`, `is 4, want a whole number`},
+	{`{shards: "4", http: https://x, deduplicates: never}`, `is "4", want a whole number`},
 	{`{attempts: -1, http: https://x, deduplicates: never}`, `-1 is too small`},
 	{`{attempts: 99999999999999999999999999999999999999, http: https://x, deduplicates: never}`, `is too large or too small`},
 	{`{backoff: {factor: 0.5}, http: https://x, deduplicates: never}`, `backoff.factor: 0.5: write a number from 1 to 100`},
@@ -243,7 +243,7 @@ func TestNothingButPlainKeysAndValuesIsRead(t *testing.T) {
 		{"no parallelism", valid + "parallelism: 0\n", "f:3:14: parallelism: 0 is too small: at least 1"},
 		{"bad default", valid + "defaults: {send_timeout: 1h}\n", "f:3:26: defaults.send_timeout: 1h is too long"},
 		{"default that no destination has", valid + "defaults: {http: https://x}\n", "f:3:12: defaults.http: is no key of Landfall. Allowed here are attempts, backoff"},
-		{"too large", valid + strings.Repeat("#", config.MaxBytes), "at most 1048576"},
+		{"too large", valid + strings.Repeat("#", config.MaxBytes), "is longer than 1048576 bytes"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -124,7 +124,7 @@ func Run(ctx context.Context, o Options) (_ *Summary, err error) {
 	select {
 	case <-opens:
 	case <-ctx.Done():
-		return nil, errors.New("interrupted")
+		return nil, ctx.Err()
 	}
 	if partner, err = open(partner.address, d.remote); err != nil {
 		return nil, err
@@ -207,6 +207,7 @@ func (d *demo) start(ctx context.Context, main, partner string) error {
 	if err != nil {
 		return err
 	}
+	fmt.Fprintln(d.out, "building the functions")
 	d.desk, err = desk.Start(ctx, desk.Options{
 		Source: d.Source, Config: cfg, Folder: d.folder, Endpoint: d.Endpoint, Prefix: d.prefix, Output: log, KeepRequests: -1,
 	})
@@ -269,7 +270,7 @@ func (d *demo) watch(ctx context.Context) error {
 		elapsed := int(time.Since(d.begun).Seconds())
 		switch {
 		case ctx.Err() != nil:
-			return errors.New("interrupted")
+			return ctx.Err()
 		case err != nil: // the functions go on; so does the watch
 			fmt.Fprintf(d.out, "%3ds  could not look: %v\n", elapsed, err)
 		case elapsed%2 == 0 || ended:

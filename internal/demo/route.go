@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -68,7 +67,7 @@ func (d *demo) route(ctx context.Context) (*Routing, error) {
 		select {
 		case <-time.After(200 * time.Millisecond):
 		case <-ctx.Done():
-			return nil, errors.New("interrupted")
+			return nil, ctx.Err()
 		}
 	}
 	select { // silent is to be told that it is too late
