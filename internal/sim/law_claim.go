@@ -11,6 +11,7 @@ import (
 func (l *law) claiming(p *process, c outbox.Claim) {
 	policy := p.policy(c.Destination)
 	p.told.asked[c.ID] = true
+	l.mustBeAllowed(p, c.ID, "claimed")
 	deadline, _ := p.Ctx.Deadline()
 	l.Must(time.Until(deadline) >= policy.SendTimeout+outbox.ClaimMargin, "I3",
 		"%s is claimed with %v left, not enough to send and settle", c.ID, time.Until(deadline))
@@ -19,7 +20,7 @@ func (l *law) claiming(p *process, c outbox.Claim) {
 		if p.Kind == fastPath {
 			bound = outbox.DeliverFor
 		}
-		l.Must(time.Since(p.Began) <= bound, "I3", "%s is claimed %v after the run began", c.ID, time.Since(p.Began))
+		l.Must(time.Since(p.runs) <= bound, "I3", "%s is claimed %v after the run began", c.ID, time.Since(p.runs))
 	}
 }
 

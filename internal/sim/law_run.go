@@ -17,6 +17,8 @@ type told struct {
 	ended []ending
 	// asked are the rows that it has begun to claim.
 	asked map[outbox.ID]bool
+	// barred are the destinations that it was not left.
+	barred map[string]bool
 	// trouble says that listing, reading or claiming failed.
 	trouble bool
 }
@@ -140,6 +142,9 @@ func (o *observer) Walked(walk outbox.Walk) {
 // end is called when a process has ended.
 func (p *process) end(o *observer, report any, err error) {
 	p.Kill()
+	if p.gate != nil {
+		p.gate.busy = p.Dead
+	}
 	p.law.scan("a report", report)
 	p.law.scan("a run's error", err)
 	if d, ok := report.(outbox.Report); ok && !p.Dead {

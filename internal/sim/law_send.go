@@ -54,7 +54,7 @@ func (l *law) alone(p *process, sent *attempt, row outbox.Row) {
 		}
 	}
 	l.Must(alone == 0 || all == 1, "I8", "%s is sent beside another row, and one of them was abandoned before", row.ID)
-	l.Must(here <= p.policy(row.Destination).Concurrency, "concurrency", "%d sends at once to %s", here, row.Destination)
+	l.Must(here <= p.atMost(row.Destination), "concurrency", "%d sends at once to %s", here, row.Destination)
 	l.Must(all <= p.config.concurrency, "concurrency", "%d sends at once", all)
 }
 
@@ -77,6 +77,9 @@ func (l *law) sent(p *process, a *attempt, out outbox.Outcome) {
 
 // settling is called when a process begins to settle: it does not wait for the sender any more.
 func (l *law) settling(p *process, s outbox.Settlement) {
+	if s.From != nil {
+		l.mustBeAllowed(p, s.ID, "ended")
+	}
 	if a := l.history(s.ID).find(s.Token); a != nil && a.sending {
 		a.sending, a.answered = false, p.Now()
 	}

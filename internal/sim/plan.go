@@ -21,6 +21,7 @@ type plan struct {
 	orders       int           // that people give
 	every        time.Duration // between sweeps, and at least between reconciliations
 	stream       streamOdds
+	sayings      []saying
 }
 
 // destination is a remote and what is true of it whatever the configuration says.
@@ -100,6 +101,7 @@ func newPlan(seed uint64) plan {
 		p.rows = append(p.rows, newRow(d, p, i))
 	}
 	p.hasten(stage.Roll(seed, "fast"))
+	p.sayings = newSayings(stage.Roll(seed, "held"), p)
 	return p
 }
 

@@ -12,8 +12,13 @@ type process struct {
 	*stage.Process
 	*world
 	config *version
-	// told is under the stage's mutex.
+	// bounds are what it must know that was said about destinations.
+	bounds map[string]bound
+	// runs is when it began to walk lanes: the reading of controls comes before.
+	runs time.Time
+	// told and gate are under the stage's mutex.
 	told told
+	gate *gate
 }
 
 // start makes a process that is given so much time.
@@ -23,6 +28,7 @@ func (w *world) start(kind string, timeout time.Duration) *process {
 	started, d := w.Start(kind, timeout)
 	p := &process{Process: started, world: w, config: w.versionAt(time.Since(w.Begun), d), told: told{asked: map[outbox.ID]bool{}}}
 	p.SetClock(d, w.skew)
+	p.runs = p.Began
 	w.Note(p.Number, "%s starts, clock %v, configured at %v", kind, p.Skew, p.config.from)
 	return p
 }

@@ -74,10 +74,15 @@ const claimedBy = "request"
 // dispatch is one invocation of the dispatcher.
 func (w *world) dispatch(part int) {
 	p := w.start("dispatcher", 65*time.Second+w.longestSend()+10*time.Second)
+	destinations, err := w.allowed(p)
+	if err != nil {
+		p.Kill()
+		return
+	}
 	o := p.observer()
 	d := outbox.Dispatcher{
 		Store: w.table.open(p), Concurrency: p.config.concurrency, ClaimedBy: claimedBy,
-		Now: p.Now, Rand: p, Observer: o, Part: part % p.config.parts, Of: p.config.parts, Destinations: w.configured(p),
+		Now: p.Now, Rand: p, Observer: o, Part: part % p.config.parts, Of: p.config.parts, Destinations: destinations,
 	}
 	report, err := d.RunOnce(p.Ctx)
 	p.Mu.Lock()
@@ -148,6 +153,7 @@ func (w *world) calmDown() {
 	w.Mu.Lock()
 	w.Calm.Store(true)
 	w.Note(0, "from now on nothing goes wrong")
+	w.controls.calmDown()
 	w.Mu.Unlock()
 	const bound = 6 * time.Hour
 	soonest := time.Second

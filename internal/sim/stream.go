@@ -70,10 +70,15 @@ func shuffle(d *stage.Dice, rows []outbox.Fresh) {
 // deliver is one invocation of the fast path.
 func (w *world) deliver(rows []outbox.Fresh) {
 	p := w.start(fastPath, outbox.DeliverFor+w.longestSend()+20*time.Second)
+	destinations, err := w.allowed(p)
+	if err != nil {
+		p.Kill()
+		return
+	}
 	o := p.observer()
 	d := outbox.Dispatcher{
 		Store: w.table.open(p), Concurrency: p.config.concurrency, ClaimedBy: claimedBy,
-		Now: p.Now, Rand: p, Observer: o, Destinations: w.configured(p),
+		Now: p.Now, Rand: p, Observer: o, Destinations: destinations,
 	}
 	report, err := d.Deliver(p.Ctx, rows)
 	p.Mu.Lock()
@@ -105,12 +110,13 @@ func (l *law) onTime(o *operation, before outbox.Row) {
 
 // delivered holds a run of the fast path that ended before its time to have asked for every row that it was told of.
 func (l *law) delivered(p *process, rows []outbox.Fresh) {
-	if time.Since(p.Began) >= outbox.DeliverFor {
+	if time.Since(p.runs) >= outbox.DeliverFor {
 		return
 	}
+	deadline, _ := p.Ctx.Deadline()
 	for _, row := range rows {
-		policy, dueBy := p.policy(row.Destination), p.Began.Add(p.Skew)
-		forNow := !policy.Retired && !row.LaneAt.After(dueBy.Add(policy.HeadStart))
+		policy, dueBy := p.policy(row.Destination), p.runs.Add(p.Skew)
+		forNow := time.Until(deadline) >= policy.SendTimeout+outbox.ClaimMargin && !policy.Retired && !p.told.barred[row.Destination] && !row.LaneAt.After(dueBy.Add(policy.HeadStart))
 		l.Must(!forNow || p.told.asked[row.ID], "effort", "process %d was told of %s and left it to the sweep", p.Number, row.ID)
 	}
 }

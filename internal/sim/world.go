@@ -19,6 +19,8 @@ type world struct {
 	table  table
 	remote remote
 	law    law
+	// controls are nil where nobody says anything about destinations.
+	controls *controls
 	// reported is what the table's stream has still to say.
 	reported []report
 }
@@ -40,6 +42,9 @@ func Play(seed uint64, o Options) Result {
 	w.remote = remote{
 		world: w, sent: map[outbox.ID][]*delivery{}, known: map[outbox.ID]*delivery{}, effects: map[outbox.ID][]*delivery{},
 	}
+	if len(w.sayings) > 0 {
+		w.controls = newControls(w)
+	}
 	w.law = law{world: w, histories: map[outbox.ID]*history{}}
 	w.play()
 	return w.Result()
@@ -53,7 +58,7 @@ type happening struct {
 
 // play lets the troubled time pass, then the calm one, and looks at what is left.
 func (w *world) play() {
-	happenings := slices.Concat(w.puts(), w.polls(), w.sweeps(), w.reconciliations(), w.orders())
+	happenings := slices.Concat(w.puts(), w.polls(), w.sweeps(), w.reconciliations(), w.orders(), w.says())
 	slices.SortStableFunc(happenings, func(a, b happening) int { return cmp.Compare(a.at, b.at) })
 	for i, h := range happenings {
 		slot := stage.WorldSlots + i%stage.OwnSlots

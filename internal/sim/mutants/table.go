@@ -14,6 +14,7 @@ const (
 	movesGo      = "internal/outbox/operator_moves.go"
 	idGo         = "internal/outbox/id.go"
 
+	controlsGo = "internal/outboxdb/controls.go"
 	dbClaimGo  = "internal/outboxdb/claim.go"
 	dbSettleGo = "internal/outboxdb/settle.go"
 	dbWriteGo  = "internal/outboxdb/write.go"
@@ -228,6 +229,27 @@ var table = []mutant{
 `, to: `return id.PK()
 	sum := sha256.Sum256([]byte(id.PK()))
 `},
+
+	{name: "a pause is not read", file: controlsGo,
+		from: `c.Paused = v.Value`, to: `_ = v.Value`},
+	{name: "a control that cannot be read is no pause", file: controlsGo,
+		from: `		c.Paused = true
+		c.Unreadable`, to: `		c.Unreadable`},
+	{name: "a limit that cannot be read is no trouble", file: controlsGo,
+		from: `if len(r.problems) > 0 {`, to: `if len(r.problems) > 0 && stored[schema.MaxConcurrency] == nil {`},
+	{name: "a limit is not read", file: controlsGo,
+		from: `c.MaxConcurrency = int(n)`, to: `c.MaxConcurrency = 0 * int(n)`},
+	{name: "what is resumed stays paused", file: controlsGo,
+		from: `"resume", destination, reason, by, schema.Paused, nil)`, to: `"resume", destination, reason, by, schema.Paused, &types.AttributeValueMemberBOOL{Value: true})`},
+	{name: "what is not limited any more stays so", file: controlsGo,
+		from: `"unlimit", destination, reason, by, schema.MaxConcurrency, nil)`, to: `"unlimit", destination, reason, by, schema.Reason+"s", nil)`},
+	{name: "a limit takes a pause back", file: controlsGo,
+		from: `		w.remove(attribute)
+	}`, to: `		w.remove(attribute)
+	}
+	if attribute == schema.MaxConcurrency {
+		w.remove(schema.Paused)
+	}`},
 
 	{name: "DynamoDB: a claim takes a row of any status", file: dbClaimGo, sdk: true,
 		from: `	w.RequireIs(schema.Status, pending)
