@@ -135,8 +135,15 @@ func (a *Account) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
+// LedgerPath is where ServeHTTP answers with the ledger.
+const LedgerPath = "/ledger"
+
 // ServeHTTP makes the account an http.Handler.
 func (a *Account) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == LedgerPath {
+		a.Ledger().ServeHTTP(w, r)
+		return
+	}
 	answer, err := a.exchange(r)
 	if err != nil { // the answer is lost, or nobody waits for it
 		panic(http.ErrAbortHandler)

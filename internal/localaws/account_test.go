@@ -9,6 +9,7 @@ import (
 	"hash/crc32"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -251,6 +252,47 @@ func TestTokenIsNotKnownAfterTenMinutes(t *testing.T) {
 	})
 }
 
+func TestUnitsAreNotCountedForAnotherTableOrCaller(t *testing.T) {
+	t.Parallel()
+	b := setup(t, localaws.Options{})
+	other := Table(t, b.client, Schema{Key: "pk"})
+	answer := func(method string) (int, string) {
+		w := httptest.NewRecorder()
+		b.ServeHTTP(w, httptest.NewRequest(method, localaws.LedgerPath, nil))
+		return w.Code, strings.NewReplacer(b.table, "<table>", other, "<other>").Replace(w.Body.String())
+	}
+	if code, body := answer(http.MethodDelete); code != http.StatusNoContent || body != "" {
+		t.Fatalf("DELETE: %d %q", code, body)
+	}
+	both := []types.TransactWriteItem{
+		{Put: &types.Put{TableName: &b.table, Item: Of("pk", "a", "lane", "l", "due", 1)}},
+		{Put: &types.Put{TableName: &other, Item: Of("pk", "a")}},
+	}
+	for range 2 {
+		if _, err := b.client.TransactWriteItems(t.Context(), &dynamodb.TransactWriteItemsInput{TransactItems: both}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reader := dynamodb.NewFromConfig(b.Config("reader"))
+	if _, err := reader.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &other, Key: Of("pk", "a")}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := reader.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: aws.String("none"), Key: Of("pk", "a")}); err == nil {
+		t.Fatal("read a table that does not exist")
+	}
+	want := `[{"caller":"reader","service":"dynamodb","operation":"GetItem","resource":"<other>","requests":1,"units":[{"table":"<other>","read":0.5,"write":0}]},
+ {"caller":"reader","service":"dynamodb","operation":"GetItem","resource":"none","error":"ResourceNotFoundException","requests":1},
+ {"caller":"test","service":"dynamodb","operation":"TransactWriteItems","resource":"<table>","requests":2,"units":[{"table":"<table>","read":0,"write":4},{"table":"<table>","index":"lane","read":0,"write":1},{"table":"<other>","read":0,"write":4}]}]
+`
+	code, got := answer(http.MethodGet)
+	if code != http.StatusOK || got != want {
+		t.Errorf("%d %s", code, cmp.Diff(want, got))
+	}
+	if code, _ := answer(http.MethodPut); code != http.StatusMethodNotAllowed {
+		t.Errorf("PUT: %d", code)
+	}
+}
+
 func TestStaleIndexShowsThePastAndNothingElse(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -473,7 +515,7 @@ func TestRequestThatIsNoneGetsAClearAnswer(t *testing.T) {
 		{"DynamoDB_20120810.PutItem", `{"TableName":"tab","Item":{"pk":{}}}`, "ValidationException"},
 		{"DynamoDB_20120810.PutItem", `{"TableName":"tab"}`, "ValidationException"},
 		{"DynamoDB_20120810.PutItem", `{}`, "ValidationException"},
-		{"DynamoDB_20120810.PutItem", `{"TableName":"tab","Item":{"pk":{"S":"a"}},"Expected":{}}`, "ValidationException"},
+		{"DynamoDB_20120810.PutItem", `{"TableName":"tab","Item":{"pk":{"S":"a"}},"Expected":{"a":{"Exists":true}}}`, "ValidationException"},
 		{"DynamoDB_20120810.Query", `{"TableName":"tab","KeyConditions":{}}`, "ValidationException"},
 		{"DynamoDB_20120810.TransactWriteItems", `{"TransactItems":[null]}`, "ValidationException"},
 		{"DynamoDB_20120810.BatchWriteItem", `{"RequestItems":{"tab":[null]}}`, "ValidationException"},

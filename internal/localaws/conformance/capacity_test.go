@@ -193,3 +193,39 @@ func TestReadDoesNotConsumeMoreOrLessThanPublished(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// As measured on AWS: a repeated token reads what its writes were charged for.
+func TestReplayDoesNotConsumeMoreOrLessThanItsItems(t *testing.T) {
+	t.Parallel()
+	c := Client()
+	table := Table(t, c, Schema{Key: "pk"})
+	large := sized(9000, "pk", "p")
+	for _, tc := range []struct {
+		name   string
+		before Item
+		write  types.TransactWriteItem
+		want   string // first, repeated
+	}{
+		{"put", nil, types.TransactWriteItem{Put: &types.Put{TableName: &table, Item: sized(1500, "pk", "p")}}, "4 table 4, 2 table 2"},
+		{"shrink", large, types.TransactWriteItem{Put: &types.Put{TableName: &table, Item: Of("pk", "p")}}, "18 table 18, 6 table 6"},
+		{"delete", large, types.TransactWriteItem{Delete: &types.Delete{TableName: &table, Key: Of("pk", "p")}}, "18 table 18, 6 table 6"},
+		{"check", large, types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{TableName: &table, Key: Of("pk", "p"), ConditionExpression: aws.String("attribute_exists(pk)")}},
+			"18 table 18, 6 table 6"},
+	} {
+		if tc.before != nil {
+			put(t, c, table, tc.before)
+		}
+		in := &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{tc.write}, ClientRequestToken: aws.String(table[len(table)-8:] + tc.name), ReturnConsumedCapacity: asked}
+		var got []string
+		for range 2 {
+			out, err := c.TransactWriteItems(t.Context(), in)
+			if err != nil || len(out.ConsumedCapacity) != 1 {
+				t.Fatalf("%s: %v, %v", tc.name, out, err)
+			}
+			got = append(got, units(&out.ConsumedCapacity[0]))
+		}
+		if got := strings.Join(got, ", "); got != tc.want {
+			t.Errorf("%s: %s, want %s", tc.name, got, tc.want)
+		}
+	}
+}

@@ -39,7 +39,7 @@ func (in *getInput) lookup() (lookup, error) {
 	c.Required("key", in.Key != nil)
 	c.asked(in.ReturnConsumedCapacity)
 	e := in.expressions(c.Err(), map[string]*string{"ProjectionExpression": in.ProjectionExpression})
-	l.projection = parse(e, "ProjectionExpression", expr.ParseProjection)
+	l.projection = cmp.Or(parse(e, "ProjectionExpression", expr.ParseProjection), in.projection())
 	return l, e.end()
 }
 

@@ -12,17 +12,11 @@ import (
 	"github.com/landfall-dev/landfall/internal/localaws/wire"
 )
 
-// params are the parameters that the expressions of a request share, and those that expressions have replaced.
+// params are the parameters that the expressions of a request share, and those that they have replaced.
 type params struct {
 	ExpressionAttributeNames  map[string]string `json:",omitempty"`
 	ExpressionAttributeValues values            `json:",omitempty"`
 	legacy
-}
-
-// legacy are parameters that are refused: expressions can do all that they could.
-type legacy struct {
-	AttributesToGet, AttributeUpdates, ConditionalOperator, Expected any `json:",omitempty"`
-	KeyConditions, QueryFilter, ScanFilter                           any `json:",omitempty"`
 }
 
 // values are placeholders for values; what is wrong with one is said with its name.
@@ -59,7 +53,7 @@ func (p *params) expressions(err error, text map[string]*string) *expressions {
 		}
 	}
 	names, values := p.ExpressionAttributeNames, p.ExpressionAttributeValues
-	err = cmp.Or(err, p.refuse(given),
+	err = cmp.Or(err, p.check(given),
 		checkPlaceholders("ExpressionAttributeNames", '#', names, given, absent),
 		checkPlaceholders("ExpressionAttributeValues", ':', values, given, absent))
 	for _, k := range slices.Sorted(maps.Keys(names)) {
@@ -87,23 +81,6 @@ func checkPlaceholders[V any](parameter string, mark byte, declared map[string]V
 		}
 	}
 	return nil
-}
-
-// refuse is an error if any legacy parameter is there.
-func (l *legacy) refuse(expressions []string) error {
-	there := map[string]any{
-		"AttributesToGet": l.AttributesToGet, "AttributeUpdates": l.AttributeUpdates,
-		"ConditionalOperator": l.ConditionalOperator, "Expected": l.Expected,
-		"KeyConditions": l.KeyConditions, "QueryFilter": l.QueryFilter, "ScanFilter": l.ScanFilter,
-	}
-	maps.DeleteFunc(there, func(_ string, value any) bool { return value == nil })
-	old, given := strings.Join(slices.Sorted(maps.Keys(there)), ", "), strings.Join(expressions, ", ")
-	return cmp.Or(
-		wire.Forbid(old != "" && given != "",
-			"Can not use both expression and non-expression parameters in the same request: Non-expression "+
-				"parameters: {%s} Expression parameters: {%s}", old, given),
-		wire.Forbid(old != "", "The local DynamoDB does not support %s; use expressions, which have replaced it", old),
-	)
 }
 
 // parse parses an expression of the request; nil if it has none, or none that is right.

@@ -43,7 +43,7 @@ type pageAnswer struct {
 type page struct {
 	in         *pageInput
 	table      string
-	scope      *expr.Scope
+	keys       *expr.Condition // of a query
 	filter     *expr.Condition
 	projection *expr.Projection
 }
@@ -73,14 +73,17 @@ func (in *pageInput) page(query bool) (*page, error) {
 		"KeyConditionExpression": in.KeyConditionExpression,
 		"FilterExpression":       in.FilterExpression, "ProjectionExpression": in.ProjectionExpression,
 	})
-	p.scope = e.scope
-	p.filter = parse(e, "FilterExpression", expr.ParseCondition)
-	p.projection = parse(e, "ProjectionExpression", expr.ParseProjection)
-	if query && in.KeyConditionExpression == nil {
+	filter := in.ScanFilter
+	if query {
+		filter = in.QueryFilter
+	}
+	p.filter = cmp.Or(parse(e, "FilterExpression", expr.ParseCondition), e.comparisons(filter, in.ConditionalOperator))
+	p.projection = cmp.Or(parse(e, "ProjectionExpression", expr.ParseProjection), in.projection())
+	if query && in.KeyConditionExpression == nil && len(in.KeyConditions) == 0 {
 		return p, cmp.Or(e.err, error(wire.Validation("Either the KeyConditions or KeyConditionExpression parameter "+
 			"must be specified in the request.")))
 	}
-	parse(e, "KeyConditionExpression", expr.ParseCondition) // what it means needs the table
+	p.keys = cmp.Or(parse(e, "KeyConditionExpression", expr.ParseCondition), e.comparisons(in.KeyConditions, ""))
 	return p, e.end()
 }
 
@@ -88,7 +91,7 @@ func (in *pageInput) page(query bool) (*page, error) {
 func (in *pageInput) checkShape(query bool) error {
 	segment, total := *cmp.Or(in.Segment, new(int)), *cmp.Or(in.TotalSegments, new(int))
 	return cmp.Or(
-		wire.Forbid(in.Select == "SPECIFIC_ATTRIBUTES" && in.ProjectionExpression == nil,
+		wire.Forbid(in.Select == "SPECIFIC_ATTRIBUTES" && in.ProjectionExpression == nil && in.AttributesToGet == nil,
 			"Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES"),
 		wire.Forbid(in.ProjectionExpression != nil && in.Select != "" && in.Select != "SPECIFIC_ATTRIBUTES",
 			"Cannot specify the ProjectionExpression when choosing to get %s", in.Select),

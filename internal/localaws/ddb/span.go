@@ -77,7 +77,7 @@ func segment(in *pageInput) span {
 
 // queried is the part of one partition that a key condition selects.
 func (s source) queried(p *page) (span, error) {
-	k, err := expr.ParseKeyCondition(*p.in.KeyConditionExpression, p.scope, s.key[0].name, s.key.sort().name)
+	k, err := p.keys.KeyCondition(s.key[0].name, s.key.sort().name)
 	if err != nil {
 		return span{}, invalid("", err)
 	}

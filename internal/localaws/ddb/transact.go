@@ -154,7 +154,8 @@ func (db *DB) commit(now time.Time, tx *transaction) {
 	}
 }
 
-// replay answers a token that was used before: the transaction is not done again, its items are read.
+// replay answers a token that was used before: the transaction is not done again, its items are read, at the size that
+// the writes were charged for.
 func (db *DB) replay(j *job, tx, earlier *transaction) (any, error) {
 	switch {
 	case earlier.digest != tx.digest:
@@ -165,7 +166,7 @@ func (db *DB) replay(j *job, tx, earlier *transaction) (any, error) {
 			"The transaction with the given request token is already in progress")
 	}
 	for _, c := range earlier.changes {
-		j.costs = append(j.costs, ledger.Cost{Table: c.table.name, Read: 2 * readUnits(c.new.Size(), true)})
+		j.costs = append(j.costs, ledger.Cost{Table: c.table.name, Read: 2 * readUnits(max(c.old.Size(), c.new.Size()), true)})
 	}
 	return transactAnswer{db.consumption(tx.in.ReturnConsumedCapacity, j.costs, true)}, nil
 }

@@ -91,8 +91,8 @@ func (in *writeInput) mutation(v verb) (*mutation, error) {
 	}
 	e := in.expressions(cmp.Or(c.Err(), wire.Forbid(v != update && forUpdates,
 		"Return values set to invalid value")), text)
-	m.update = parse(e, "UpdateExpression", expr.ParseUpdate)
-	m.condition = parse(e, "ConditionExpression", expr.ParseCondition)
+	m.update = cmp.Or(parse(e, "UpdateExpression", expr.ParseUpdate), e.updates(&in.legacy))
+	m.condition = cmp.Or(parse(e, "ConditionExpression", expr.ParseCondition), e.comparisons(in.Expected, in.ConditionalOperator))
 	return m, cmp.Or(e.end(), wire.Forbid(v == put && in.Item.Size() > maxItem,
 		"Item size has exceeded the maximum allowed size"))
 }

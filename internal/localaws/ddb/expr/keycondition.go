@@ -21,19 +21,15 @@ var errKeyCondition = errors.New("Query key condition not supported")
 // keyOperators are the operators of conditions on keys.
 var keyOperators = []string{"=", "<", "<=", ">", ">=", "BETWEEN", "begins_with"}
 
-// ParseKeyCondition parses a key condition over the key attributes hash and sort; sort is empty if the key has none.
-// Types of values are the caller's to check. The error text is complete: the service words these without a prefix.
-func ParseKeyCondition(src string, scope *Scope, hash, sort string) (KeyCondition, error) {
+// KeyCondition is what a condition says of the key attributes hash and sort; sort is empty if the key has none. Types of
+// values are the caller's to check. The error text is complete: the service words these without a prefix.
+func (c *Condition) KeyCondition(hash, sort string) (KeyCondition, error) {
 	var k KeyCondition
-	p := newParser(src, scope, false)
-	terms := p.condition().terms()
+	terms := c.root.terms()
 	for _, t := range terms {
 		if !slices.Contains(keyOperators, t.op) {
-			p.fail("Invalid operator used in KeyConditionExpression: %s", t.op)
+			return k, fmt.Errorf("Invalid KeyConditionExpression: Invalid operator used in KeyConditionExpression: %s", t.op)
 		}
-	}
-	if p.err != nil {
-		return k, fmt.Errorf("Invalid KeyConditionExpression: %w", p.err)
 	}
 	var names []string
 	for _, t := range terms {
@@ -70,7 +66,7 @@ func ParseKeyCondition(src string, scope *Scope, hash, sort string) (KeyConditio
 
 // terms are the conditions that AND joins.
 func (n *node) terms() []*node {
-	if n.op != "AND" || len(n.kids) != 2 { // a function, of which the parser has said that there is none of that name
+	if n.op != "AND" {
 		return []*node{n}
 	}
 	return append(n.kids[0].terms(), n.kids[1].terms()...)
