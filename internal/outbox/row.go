@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -55,22 +56,23 @@ func (l Lane) as(kind LaneKind) Lane { l.Kind = kind; return l }
 
 // ParseLane reads a stored lane.
 func ParseLane(s string) (Lane, error) {
-	parts := strings.Split(s, "#")
-	if len(parts) != 3 {
-		return Lane{}, fmt.Errorf("lane has %d parts, want 3: kind#destination#shard", len(parts))
+	kind, rest, _ := strings.Cut(s, "#")
+	destination, shard, complete := strings.Cut(rest, "#")
+	if !complete {
+		return Lane{}, errors.New("lane has too few parts, want 3: kind#destination#shard")
 	}
-	l := Lane{Kind: LaneKind(parts[0]), Destination: parts[1]}
+	l := Lane{Kind: LaneKind(kind), Destination: destination}
 	switch l.Kind {
 	case DueLane, UnknownLane, FailedLane:
 	default:
-		return Lane{}, fmt.Errorf("lane kind %q: want due, unknown or failed", parts[0])
+		return Lane{}, fmt.Errorf("lane kind %q: want due, unknown or failed", kind)
 	}
 	if err := ValidateDestination(l.Destination); err != nil {
 		return Lane{}, fmt.Errorf("lane: %w", err)
 	}
-	n, err := strconv.Atoi(parts[2])
-	if err != nil || n < 0 || strconv.Itoa(n) != parts[2] {
-		return Lane{}, fmt.Errorf("lane shard %q: want a number from 0", parts[2])
+	n, err := strconv.Atoi(shard)
+	if err != nil || n < 0 || strconv.Itoa(n) != shard {
+		return Lane{}, fmt.Errorf("lane shard %q: want a number from 0", shard)
 	}
 	l.Shard = n
 	return l, nil

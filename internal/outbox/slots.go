@@ -12,7 +12,7 @@ type slots struct {
 	mu      sync.Mutex
 	free    int
 	of      []*share
-	changed chan struct{} // closed when a slot may have become available
+	changed chan struct{} // closed when a slot may have become available; nil if nobody waits
 }
 
 // share is one destination's part of the slots.
@@ -25,7 +25,7 @@ type share struct {
 // newSlots shares out total slots among destinations that may each hold up to its limit, and that have rows
 // to walk, except for those that are idle: they will not need any.
 func newSlots(total int, destinations []Destination, idle func(Destination) bool) *slots {
-	s := &slots{free: total, changed: make(chan struct{})}
+	s := &slots{free: total}
 	equal := max(1, total/max(1, len(destinations)))
 	for _, d := range destinations {
 		limit := d.Policy.WithDefaults().Concurrency
@@ -55,6 +55,9 @@ func (s *slots) acquire(ctx context.Context, sh *share) bool {
 			sh.held++
 			s.mu.Unlock()
 			return true
+		}
+		if s.changed == nil {
+			s.changed = make(chan struct{})
 		}
 		changed := s.changed
 		s.mu.Unlock()
@@ -88,6 +91,8 @@ func (s *slots) release(sh *share) {
 }
 
 func (s *slots) signal() {
-	close(s.changed)
-	s.changed = make(chan struct{})
+	if s.changed != nil {
+		close(s.changed)
+		s.changed = nil
+	}
 }
