@@ -11,8 +11,8 @@
 // # Metrics
 //
 // Those of rows have one dimension, Destination, those of messages one, Group. Counters appear only when
-// they are above zero, since every metric is paid for. The rows and ages of lanes appear whenever a lane
-// was walked, so that an alarm on them sees a value while the function runs at all.
+// they are above zero, since every metric is paid for; counts have no unit in CloudWatch. The rows and ages of
+// lanes appear whenever a lane was walked, so that an alarm on them sees a value while the function runs at all.
 //
 //	Attempts     Count         sends started
 //	Completed    Count         attempts, or lookups, that a row ended with in this status

@@ -16,7 +16,7 @@ const (
 type unit string
 
 const (
-	count        unit = "Count"
+	count        unit = "" // a number of something needs none, and each byte of a line is paid for
 	milliseconds unit = "Milliseconds"
 	seconds      unit = "Seconds"
 )
@@ -31,7 +31,7 @@ type metric struct {
 // definition introduces a metric in a document.
 type definition struct {
 	Name string
-	Unit unit
+	Unit unit `json:",omitempty"`
 }
 
 // directive tells CloudWatch what to extract from a document.

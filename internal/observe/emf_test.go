@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// units are those that CloudWatch knows and this package uses.
-var units = []string{"Count", "Milliseconds", "Seconds"}
+// units are those that CloudWatch knows and this package uses: none where a number is a count.
+var units = []string{"", "Milliseconds", "Seconds"}
 
 // checked parses documents by the rules of the embedded metric format and returns them. The rules
 // are restated here, from the specification, rather than taken from the code.
