@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatchactions"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/landfall-dev/landfall/internal/config"
@@ -48,10 +49,20 @@ func (b *builder) alarms() {
 	if b.stream() != nil {
 		b.streamAlarms()
 	}
-	b.raise(alarm{
-		id: "TableThrottled", metric: b.throttledWrites(), periods: 1, runbook: "table-throttled",
-		meaning: "DynamoDB throttled writes to the outbox table or its index: the application's own transactions may be refused.",
-	})
+	b.tableAlarms()
+}
+
+// tableAlarms are about what each table gets most of: the control table is read by every process all the time, and
+// seldom written.
+func (b *builder) tableAlarms() {
+	raise := func(id string, metric awscloudwatch.IMetric, meaning string) {
+		b.raise(alarm{id: id + "Throttled", metric: metric, periods: 1, runbook: "table-throttled", meaning: "DynamoDB throttled " + meaning})
+	}
+	raise("Table", b.throttledRows(), "writes to the outbox table or its index: the application's own transactions may be refused.")
+	raise("Control", throttled("Read", b.Landfall.ControlTable, nil), "reads of the control table: nothing is sent where nobody knows whether it may be.")
+	if len(b.config.Groups) > 0 {
+		raise("Receipts", throttled("Write", b.Landfall.ReceiptsTable, nil), "writes to the table of receipts: messages wait to be routed, consumers to accept them.")
+	}
 }
 
 // destinationAlarms leaves out what cannot be of a retired destination: it claims nothing, so its rows do not
@@ -142,23 +153,27 @@ func (b *builder) destinationMetric(destination, name, statistic string, per tim
 	})
 }
 
-// throttledWrites adds up those of the table and those of its index, which throttles the table's writes.
-func (b *builder) throttledWrites() awscloudwatch.IMetric {
-	writes := func(index *string) awscloudwatch.IMetric {
-		dimensions := map[string]*string{"TableName": b.Landfall.OutboxTable.TableName()}
-		if index != nil {
-			dimensions["GlobalSecondaryIndexName"] = index
-		}
-		return awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
-			DimensionsMap: &dimensions, MetricName: jsii.String("WriteThrottleEvents"), Namespace: jsii.String("AWS/DynamoDB"),
-			Period: period(5 * time.Minute), Statistic: jsii.String("Sum"),
-		})
-	}
+// throttledRows adds up the writes of the table and those of its index, which throttles the table's.
+func (b *builder) throttledRows() awscloudwatch.IMetric {
 	return awscloudwatch.NewMathExpression(&awscloudwatch.MathExpressionProps{
-		Expression:   jsii.String("FILL(table, 0) + FILL(index, 0)"),
-		Label:        jsii.String("throttled writes"),
-		Period:       period(5 * time.Minute),
-		UsingMetrics: &map[string]awscloudwatch.IMetric{"table": writes(nil), "index": writes(jsii.String(schema.LaneIndex))},
+		Expression: jsii.String("FILL(table, 0) + FILL(index, 0)"),
+		Label:      jsii.String("throttled writes"),
+		Period:     period(5 * time.Minute),
+		UsingMetrics: &map[string]awscloudwatch.IMetric{
+			"table": throttled("Write", b.Landfall.OutboxTable, nil), "index": throttled("Write", b.Landfall.OutboxTable, jsii.String(schema.LaneIndex)),
+		},
+	})
+}
+
+// throttled counts the reads or writes that DynamoDB refused of a table, or of its index if that is not nil.
+func throttled(what string, table awsdynamodb.ITable, index *string) awscloudwatch.IMetric {
+	dimensions := map[string]*string{"TableName": table.TableName()}
+	if index != nil {
+		dimensions["GlobalSecondaryIndexName"] = index
+	}
+	return awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
+		DimensionsMap: &dimensions, MetricName: jsii.String(what + "ThrottleEvents"), Namespace: jsii.String("AWS/DynamoDB"),
+		Period: period(5 * time.Minute), Statistic: jsii.String("Sum"),
 	})
 }
 

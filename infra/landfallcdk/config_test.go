@@ -77,7 +77,7 @@ func TestNoStackOutgrowsCloudFormation(t *testing.T) {
 	if n := len(got.Resources); n > 500 {
 		t.Errorf("%d resources, CloudFormation allows 500", n)
 	}
-	if n := len(got.all("CloudWatch::Alarm")); n != 3*landfallcdk.MaxDestinations+11 {
+	if n := len(got.all("CloudWatch::Alarm")); n != 3*landfallcdk.MaxDestinations+12 {
 		t.Errorf("%d alarms", n)
 	}
 }

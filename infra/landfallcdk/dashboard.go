@@ -65,7 +65,8 @@ func (b *builder) functionGraphs() *[]awscloudwatch.IWidget {
 	}
 	graphs := []awscloudwatch.IWidget{
 		graph("Duration of runs, longest (ms)", durations...), graph("Failed runs", errors...),
-		graph("Runs at once", running...), graph("Throttled writes", b.throttledWrites()),
+		graph("Runs at once", running...),
+		graph("Throttled by DynamoDB", b.throttledRows(), throttled("Write", b.Landfall.ReceiptsTable, nil), throttled("Read", b.Landfall.ControlTable, nil)),
 	}
 	if stream := b.Functions["stream"]; stream != nil {
 		graphs = append(graphs, graph("Age of the fast path (ms)", stream.Metric(jsii.String("IteratorAge"), most(time.Minute))))

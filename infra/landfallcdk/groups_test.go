@@ -162,7 +162,7 @@ func TestNothingIsMadeForGroupsThatAreNotThere(t *testing.T) {
 	got := synth(t, props(t, twoDestinations))
 	for _, kind := range []string{"Lambda::Function", "Lambda::EventSourceMapping", "SQS::Queue", "IAM::ManagedPolicy", "CloudWatch::Alarm"} {
 		for id := range got.all(kind) {
-			for _, of := range []string{"Route", "Ingress", "Dead", "Consumer", "InFlight"} {
+			for _, of := range []string{"Route", "Ingress", "Dead", "Consumer", "InFlight", "ReceiptsThrottled"} {
 				if strings.HasPrefix(id, "Landfall"+of) {
 					t.Errorf("%s is there", id)
 				}
@@ -189,6 +189,9 @@ func TestNoAlarmFlapsOrSleeps(t *testing.T) {
 		"FunctionErrorsroute":    {"Threshold": "2", "MetricName": `"Errors"`},
 		"FunctionThrottledroute": {"Threshold": "0", "MetricName": `"Throttles"`},
 		"FunctionErrorsstream":   {"MetricName": `"Errors"`},
+		"TableThrottled":         {"Threshold": "0", "EvaluationPeriods": "1"},
+		"ReceiptsThrottled":      {"Threshold": "0", "MetricName": `"WriteThrottleEvents"`, "Dimensions.0.Value.Ref": `"LandfallReceipts3E7E176F"`},
+		"ControlThrottled":       {"Threshold": "0", "MetricName": `"ReadThrottleEvents"`, "Dimensions.0.Value.Ref": `"LandfallControl55717B8D"`},
 	} {
 		_, alarm := got.one("CloudWatch::Alarm", "Landfall"+name)
 		want["ComparisonOperator"], want["TreatMissingData"] = `"GreaterThanThreshold"`, `"notBreaching"`
