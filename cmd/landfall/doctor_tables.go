@@ -46,7 +46,7 @@ func (e *examination) table(ctx context.Context, client *dynamodb.Client, as nam
 		e.bad(subject, "there is none of that name here", "deploy the stack; or set "+as.variable+", --stack, --region or --endpoint-url to where it is")
 		return true
 	case err != nil && code == "":
-		e.bad("endpoint", err.Error(), "see --endpoint-url, AWS_ENDPOINT_URL and --region; for landfall dev, that it runs")
+		e.bad("endpoint", err.Error(), seeEndpoint)
 		return false
 	case slices.Contains(denied, code):
 		e.warn(subject, "you may not dynamodb:DescribeTable: what it is like is not known", "ask for it")
