@@ -38,7 +38,8 @@ var actions = []struct {
 		"Stream": "dynamodb:DescribeStream dynamodb:GetRecords dynamodb:GetShardIterator dynamodb:ListStreams",
 	}},
 	{"the receipts table", map[string]string{"Route": "dynamodb:GetItem dynamodb:PutItem dynamodb:UpdateItem"}},
-	{"the control table", map[string]string{"Dispatch": "dynamodb:Query", "Stream": "dynamodb:Query", "Route": "dynamodb:Query"}},
+	{"the control table, what it has of destinations", map[string]string{"Dispatch": "dynamodb:Query", "Stream": "dynamodb:Query"}},
+	{"the control table, what it has of groups", map[string]string{"Route": "dynamodb:Query"}},
 	{"the queue of stream failures", map[string]string{"Stream": "sqs:SendMessage"}},
 	{"queues of destinations, and ingress queues of groups that are destinations", map[string]string{
 		"Dispatch": "sqs:GetQueueUrl sqs:SendMessage", "Stream": "sqs:GetQueueUrl sqs:SendMessage",
@@ -70,12 +71,13 @@ func resources(got *template, function string) map[string][]string {
 	}
 	outbox := attribute("DynamoDB::Table", "Outbox", "Arn")
 	return map[string][]string{
-		"the outbox table":             {outbox},
-		"its `lane-index`":             {`{"Fn::Join":["",[` + outbox + `,"/index/lane-index"]]}`},
-		"its stream":                   {attribute("DynamoDB::Table", "Outbox", "StreamArn")},
-		"the receipts table":           {attribute("DynamoDB::Table", "Receipts", "Arn")},
-		"the control table":            {attribute("DynamoDB::Table", "Control", "Arn")},
-		"the queue of stream failures": {attribute("SQS::Queue", "StreamFailures", "Arn")},
+		"the outbox table":   {outbox},
+		"its `lane-index`":   {`{"Fn::Join":["",[` + outbox + `,"/index/lane-index"]]}`},
+		"its stream":         {attribute("DynamoDB::Table", "Outbox", "StreamArn")},
+		"the receipts table": {attribute("DynamoDB::Table", "Receipts", "Arn")},
+		"the control table, what it has of destinations":                             {attribute("DynamoDB::Table", "Control", "Arn")},
+		"the control table, what it has of groups":                                   {attribute("DynamoDB::Table", "Control", "Arn")},
+		"the queue of stream failures":                                               {attribute("SQS::Queue", "StreamFailures", "Arn")},
 		"queues of destinations, and ingress queues of groups that are destinations": {ours("sqs", "printer"), attribute("SQS::Queue", "Ingresscouriers", "Arn")},
 		"ingress queues":                  {attribute("SQS::Queue", "Ingressclerks", "Arn"), attribute("SQS::Queue", "Ingresscouriers", "Arn")},
 		"dead-letter queues":              {attribute("SQS::Queue", "Deadclerks", "Arn"), attribute("SQS::Queue", "Deadcouriers", "Arn")},
@@ -122,6 +124,27 @@ func TestNoFunctionMayDoMoreThanItNeeds(t *testing.T) {
 		}
 		_, function := got.one("Lambda::Function", "Landfall"+name)
 		got.want(function, map[string]string{"Role": fmt.Sprintf(`{"Fn::GetAtt":[%q,"Arn"]}`, role)})
+	}
+}
+
+// TestNoFunctionReadsControlsThatAreNotForIt holds the queries of the control table to the keys that the code asks for.
+func TestNoFunctionReadsControlsThatAreNotForIt(t *testing.T) {
+	got := synth(t, props(t, everything))
+	for name, keys := range map[string]string{"Dispatch": "destination", "Stream": "destination", "Route": "group#*", "Reconcile": ""} {
+		_, policy := got.one("IAM::Policy", "Landfall"+name+"RoleDefaultPolicy")
+		found := ""
+		for _, s := range policy.Properties.at("PolicyDocument.Statement").([]any) {
+			if s := properties(s.(map[string]any)); s["Sid"] == "Control" {
+				found = text(t, s["Condition"])
+			}
+		}
+		want := ""
+		if keys != "" {
+			want = `{"ForAllValues:StringLike":{"dynamodb:LeadingKeys":["` + keys + `"]},"Null":{"dynamodb:LeadingKeys":"false"}}`
+		}
+		if found != want {
+			t.Errorf("%s may query the control table under %s, want %s", name, found, want)
+		}
 	}
 }
 

@@ -26,6 +26,8 @@ type function struct {
 	atOnce int
 	// grants are what it may do, beside what every function may.
 	grants []grant
+	// controls are the keys of the control table that it may query; "": none.
+	controls string
 	// inline are the statements of its role for that, others those that it has no room for.
 	inline, others []awsiam.PolicyStatement
 }
@@ -37,7 +39,7 @@ type function struct {
 func (b *builder) plan() []function {
 	all := []function{{
 		name: "dispatch", id: "Dispatch", description: "Landfall: claims due rows, sends them, settles them",
-		parts: b.config.Parallelism, grants: b.dispatchGrants(),
+		parts: b.config.Parallelism, grants: b.dispatchGrants(), controls: schema.DestinationScope,
 	}, {
 		name: "reconcile", id: "Reconcile", description: "Landfall: asks remotes what became of rows whose outcome is unknown",
 		parts: 1, grants: b.reconcileGrants(),
@@ -45,13 +47,13 @@ func (b *builder) plan() []function {
 	if b.stream() != nil {
 		all = append(all, function{
 			name: "stream", id: "Stream", description: "Landfall: claims rows as they are put, sends them, settles them",
-			grants: b.streamGrants(),
+			grants: b.streamGrants(), controls: schema.DestinationScope,
 		})
 	}
 	if n := len(b.config.Groups); n > 0 {
 		all = append(all, function{
 			name: "route", id: "Route", description: "Landfall: hands messages of groups to consumers",
-			atOnce: n * b.RouteConcurrency, grants: b.routeGrants(),
+			atOnce: n * b.RouteConcurrency, grants: b.routeGrants(), controls: schema.GroupScope + schema.Separator + "*",
 		})
 	}
 	for i, f := range all {

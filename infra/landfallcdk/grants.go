@@ -25,10 +25,6 @@ func (b *builder) lanes() grant {
 	return grant{"Lanes", []thing{{arn: b.indexARN()}}, []string{"dynamodb:Query"}}
 }
 
-func (b *builder) control() grant {
-	return grant{"Control", []thing{{arn: b.Landfall.ControlTable.TableArn()}}, []string{"dynamodb:Query"}}
-}
-
 // sends is what reaching the destinations takes.
 func (b *builder) sends() []grant {
 	return []grant{
@@ -38,12 +34,12 @@ func (b *builder) sends() []grant {
 }
 
 func (b *builder) dispatchGrants() []grant {
-	return slices.Concat([]grant{b.outbox(), b.lanes(), b.control()}, b.sends())
+	return slices.Concat([]grant{b.outbox(), b.lanes()}, b.sends())
 }
 
 func (b *builder) streamGrants() []grant {
 	return slices.Concat([]grant{
-		b.outbox(), b.control(),
+		b.outbox(),
 		// What Lambda itself does on the function's behalf, here and for route's queues
 		// (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/iam-policy-example-lamda-process-dynamodb-streams.html).
 		{"Stream", []thing{{arn: b.stream()}}, []string{
@@ -73,7 +69,6 @@ func (b *builder) routeGrants() []grant {
 	}
 	return []grant{
 		{"Receipts", []thing{{arn: b.Landfall.ReceiptsTable.TableArn()}}, []string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}},
-		b.control(),
 		{"Ingress", ingress, []string{
 			"sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:GetQueueUrl", "sqs:ReceiveMessage",
 		}},

@@ -35,6 +35,9 @@ func (b *builder) role(f function, logs awslogs.LogGroup) (awsiam.Role, []constr
 	})
 	statements := []awsiam.PolicyStatement{allow("Logs", []*string{logs.LogGroupArn()}, "logs:CreateLogStream", "logs:PutLogEvents")}
 	statements = append(statements, b.useKey(f.stores()...)...)
+	if f.controls != "" {
+		statements = append(statements, b.leading("Control", b.Landfall.ControlTable.TableArn(), "dynamodb:Query", []string{f.controls}))
+	}
 	if b.Vpc != nil {
 		// Lambda makes and removes the function's network interfaces with these; they know no narrower resource
 		// (https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc.html).
