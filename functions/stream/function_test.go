@@ -60,12 +60,15 @@ func TestTheBuiltFunctionMistakesNoEvent(t *testing.T) {
 	} {
 		records = append(records, strings.Replace(`{"eventSource":"aws:dynamodb","eventName":"INSERT",`+change+`}`, `,}`, `}`, 1))
 	}
-	records = append(records, strings.Replace(good, "INSERT", "MODIFY", 1), good)
+	stray := func(lane string) string {
+		return strings.Replace(good, `"status"`, `"lane":{"S":"`+lane+`"},"status"`, 1)
+	}
+	records = append(records, strings.Replace(good, "INSERT", "MODIFY", 1), stray("due#charge#1"), stray("due#charge#0"), stray("no lane"), good)
 	if got := b.Invoke(`{"Records":[` + strings.Join(records, ",") + `]}`); !strings.Contains(got, `"completed":1`) {
 		t.Errorf("a batch with unusable records: %s", got)
 	}
-	if log := b.Output.String(); strings.Count(log, `"rows":2,"row":"invalid/`) != 1 {
-		t.Errorf("rows that nobody looks for are passed over in silence:\n%s", log)
+	if log := b.Output.String(); strings.Count(log, `"rows":3,"row":"invalid/`) != 1 {
+		t.Errorf("rows that no sweep comes by are passed over in silence:\n%s", log)
 	}
 
 	b.Put("charge", "order-3", "x")

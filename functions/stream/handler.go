@@ -18,29 +18,35 @@ func (h *handler) handle(ctx context.Context, event json.RawMessage) (setup.Answ
 	if err != nil {
 		return setup.Answer{}, err
 	}
-	h.warnOfStrangers(ctx, rows)
+	h.warnOfStrays(ctx, rows)
 	dispatcher, observer, err := h.Dispatcher(ctx)
 	if err != nil {
 		h.Logger.ErrorContext(ctx, "rows are left to the sweep", "error", err.Error())
 		return setup.Answer{}, nil
 	}
-	report, err := dispatcher.Deliver(ctx, rows)
+	fresh := make([]outbox.Fresh, len(rows))
+	for i, row := range rows {
+		fresh[i] = row.Fresh
+	}
+	report, err := dispatcher.Deliver(ctx, fresh)
 	if err != nil {
 		h.Logger.ErrorContext(ctx, "rows are left to the sweep", "request_id", dispatcher.ClaimedBy, "error", err.Error())
 	}
 	return setup.AnswerOf(report), observer.Flush()
 }
 
-// warnOfStrangers says that rows were put which no sweep looks for. Nobody else would.
-func (h *handler) warnOfStrangers(ctx context.Context, rows []outbox.Fresh) {
-	var strangers []outbox.Fresh
+// warnOfStrays says that rows were put which no sweep comes by. Nobody else would: one that the fast path does not land
+// waits for ever.
+func (h *handler) warnOfStrays(ctx context.Context, rows []newRow) {
+	var strays []newRow
 	for _, row := range rows {
-		if _, known := h.Config.Destinations[row.Destination]; !known {
-			strangers = append(strangers, row)
+		to, known := h.Config.Destinations[row.Destination]
+		if lane, err := outbox.ParseLane(row.lane); !known || err == nil && lane.Shard >= to.Shards {
+			strays = append(strays, row)
 		}
 	}
-	if len(strangers) > 0 {
-		h.Logger.WarnContext(ctx, "rows are for no destination of the configuration: unless one is being deployed, nothing sends them",
-			"rows", len(strangers), "row", strangers[0].ID)
+	if len(strays) > 0 {
+		h.Logger.WarnContext(ctx, "rows are for a destination, or in one of its lanes, that the configuration does not have: "+
+			"unless it is being deployed, no sweep comes by", "rows", len(strays), "row", strays[0].ID)
 	}
 }

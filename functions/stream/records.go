@@ -22,10 +22,17 @@ type record struct {
 		NewImage struct {
 			PK        attribute `json:"pk"`
 			Status    attribute `json:"status"`
+			Lane      attribute `json:"lane"`
 			LaneAt    attribute `json:"lane_at"`
 			CreatedAt attribute `json:"created_at"`
 		} `json:"NewImage"`
 	} `json:"dynamodb"`
+}
+
+// newRow is a row that was put.
+type newRow struct {
+	outbox.Fresh
+	lane string
 }
 
 // attribute is a text or a number; both are empty for anything else.
@@ -37,13 +44,13 @@ type attribute struct {
 // parseRecords returns the rows that were put, in the order of the event. A record that does not tell of a pending
 // row, or that cannot be read, is passed over: its row, if there is one, is in its lane. An event of another shape is
 // errEvent: a function that took whatever comes would hide a wrong connection for ever.
-func parseRecords(event []byte) ([]outbox.Fresh, error) {
+func parseRecords(event []byte) ([]newRow, error) {
 	var batch struct{ Records []record }
 	var wrong *json.UnmarshalTypeError // leaves empty what is of another type, and reads the rest
 	if err := json.Unmarshal(event, &batch); err != nil && !errors.As(err, &wrong) || len(batch.Records) == 0 {
 		return nil, errEvent
 	}
-	rows := make([]outbox.Fresh, 0, len(batch.Records))
+	rows := make([]newRow, 0, len(batch.Records))
 	for _, r := range batch.Records {
 		if r.EventSource != "aws:dynamodb" {
 			return nil, errEvent
@@ -55,14 +62,15 @@ func parseRecords(event []byte) ([]outbox.Fresh, error) {
 	return rows, nil
 }
 
-func (r record) fresh() (outbox.Fresh, bool) {
+func (r record) fresh() (newRow, bool) {
 	image := r.Change.NewImage
 	laneAt, ok := image.LaneAt.millis()
 	if r.EventName != "INSERT" || image.PK.S == "" || image.Status.S != schema.StatusPending || !ok {
-		return outbox.Fresh{}, false
+		return newRow{}, false
 	}
 	createdAt, _ := image.CreatedAt.millis()
-	return outbox.Fresh{Entry: outbox.Entry{ID: outbox.ParsePK(image.PK.S), LaneAt: laneAt}, CreatedAt: createdAt}, true
+	fresh := outbox.Fresh{Entry: outbox.Entry{ID: outbox.ParsePK(image.PK.S), LaneAt: laneAt}, CreatedAt: createdAt}
+	return newRow{fresh, image.Lane.S}, true
 }
 
 // millis reads epoch milliseconds.
