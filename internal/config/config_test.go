@@ -111,7 +111,7 @@ func TestBadResolvedConfigurationIsNotLoaded(t *testing.T) {
 		{good, "null", "at least one destination"},
 		{good, "[]", "cannot be array"},
 		{good, good + "x", "something after"},
-		{good, "destinations:\n  a: {}\n", "is no JSON"},
+		{good, "destinations:\n  a: {}\n", "is no JSON, at byte 1 of 22: landfall validate"},
 		{`"shards":1`, `"shards":0`, "destinations.a.shards: 0 is too small"},
 		{`"shards":1`, `"shard":1`, `unknown field "shard"`},
 		{`"method":"POST"`, `"method":"POST","secret":"a"`, "cannot be string"},

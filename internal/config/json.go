@@ -78,7 +78,7 @@ func jsonMessage(src []byte, err error) string {
 	var mismatch *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &syntax):
-		return fmt.Sprintf("is no JSON, at byte %d of %d", syntax.Offset, len(src))
+		return fmt.Sprintf("is no JSON, at byte %d of %d: landfall validate --output json resolves a landfall.yaml", syntax.Offset, len(src))
 	case errors.As(err, &mismatch):
 		return fmt.Sprintf("%s: cannot be %s, at byte %d", clip(mismatch.Field), mismatch.Value, mismatch.Offset)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
