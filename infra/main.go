@@ -69,6 +69,8 @@ func addStack(app awscdk.App) error {
 	})
 	if topic != "" {
 		props.AlarmTopic = awssns.Topic_FromTopicArn(stack, jsii.String("AlarmTopic"), jsii.String(topic))
+	} else if stage == landfallcdk.Prod {
+		awscdk.Annotations_Of(stack).AddWarningV2(jsii.String("landfall:alarms"), jsii.String("The alarms tell nobody: name a topic with -c alarm_topic=ARN."), nil)
 	}
 	_, err := landfallcdk.NewLandfall(stack, "Landfall", props)
 	return err

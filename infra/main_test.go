@@ -2,12 +2,15 @@ package main
 
 import (
 	"debug/elf"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 )
 
@@ -48,13 +51,14 @@ func TestNoStackIsAnotherThanTheContextSays(t *testing.T) {
 		context   map[string]any
 		stack     string
 		protected bool
+		warned    bool // of alarms that nobody hears
 	}{
-		"default": {map[string]any{}, "landfall-prod", true},
-		"dev":     {map[string]any{"stage": "dev"}, "landfall-dev", false},
+		"default": {map[string]any{}, "landfall-prod", true, true},
+		"dev":     {map[string]any{"stage": "dev"}, "landfall-dev", false, false},
 		"all": {map[string]any{
 			"stack": "shop-outbox", "alarm_topic": "arn:aws:sns:eu-central-1:123456789012:t", "memory": "256", "share_concurrency": true,
 			"owned_queues": "true", "consumer_targets": "sqs:courier-*,lambda:robot",
-		}, "shop-outbox", true},
+		}, "shop-outbox", true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.context["config"], c.context["dist"] = "../landfall.yaml", dist(t)
@@ -65,6 +69,12 @@ func TestNoStackIsAnotherThanTheContextSays(t *testing.T) {
 			stack := app.Node().FindChild(jsii.String("Landfall")).(awscdk.Stack)
 			if *stack.StackName() != c.stack || *stack.TerminationProtection() != c.protected {
 				t.Errorf("%s, protected: %v; want %s, %v", *stack.StackName(), *stack.TerminationProtection(), c.stack, c.protected)
+			}
+			warned := slices.ContainsFunc(*stack.Node().Metadata(), func(m *constructs.MetadataEntry) bool {
+				return *m.Type == "aws:cdk:warning" && strings.Contains(fmt.Sprint(m.Data), "alarm_topic")
+			})
+			if warned != c.warned {
+				t.Errorf("warned of alarms that nobody hears: %v, want %v", warned, c.warned)
 			}
 		})
 	}

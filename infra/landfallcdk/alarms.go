@@ -17,7 +17,7 @@ import (
 )
 
 // At most.
-const alarmsPerDestination, alarmsPerGroup = 3, 2
+const alarmsPerDestination, alarmsPerGroup = 3, 3
 
 // alarm is a condition, what it means, and where it is explained.
 type alarm struct {

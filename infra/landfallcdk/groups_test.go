@@ -162,7 +162,7 @@ func TestNothingIsMadeForGroupsThatAreNotThere(t *testing.T) {
 	got := synth(t, props(t, twoDestinations))
 	for _, kind := range []string{"Lambda::Function", "Lambda::EventSourceMapping", "SQS::Queue", "IAM::ManagedPolicy", "CloudWatch::Alarm"} {
 		for id := range got.all(kind) {
-			for _, of := range []string{"Route", "Ingress", "Dead", "Consumer", "InFlight", "ReceiptsThrottled"} {
+			for _, of := range []string{"Route", "Ingress", "Dead", "Consumer", "InFlight", "NotRouted", "ReceiptsThrottled"} {
 				if strings.HasPrefix(id, "Landfall"+of) {
 					t.Errorf("%s is there", id)
 				}
@@ -184,6 +184,7 @@ func TestNoAlarmFlapsOrSleeps(t *testing.T) {
 		"UnknownAgecharge":       {"Threshold": "3600", "Period": "300", "EvaluationPeriods": "13", "DatapointsToAlarm": "1"},
 		"DeadLetterscouriers":    {"Threshold": "0", "MetricName": `"ApproximateNumberOfMessagesVisible"`, "Statistic": `"Maximum"`},
 		"InFlightcouriers":       {"Threshold": "90000", "MetricName": `"ApproximateNumberOfMessagesNotVisible"`, "Statistic": `"Maximum"`, "Period": "60"},
+		"NotRoutedcouriers":      {"Threshold": "0", "EvaluationPeriods": "2", "DatapointsToAlarm": "2", "Metrics.0.Expression": `"IF(waiting > 0 AND FILL(received, 0) < 1, 1, 0)"`},
 		"IteratorAge":            {"Threshold": "60000", "EvaluationPeriods": "3", "DatapointsToAlarm": "3", "Period": "60"},
 		"StreamFailed":           {"Threshold": "0", "MetricName": `"ApproximateNumberOfMessagesVisible"`},
 		"FunctionErrorsroute":    {"Threshold": "2", "MetricName": `"Errors"`},

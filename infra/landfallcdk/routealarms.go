@@ -23,6 +23,27 @@ func (b *builder) groupAlarms(group string, queues groupQueues) {
 		meaning: fmt.Sprintf("More than %d messages of group %s wait to be accepted; at %d its queue hands out no more.",
 			b.Thresholds.InFlight, group, config.MaxInFlight),
 	})
+	b.raise(alarm{
+		id: "NotRouted-" + group, metric: notReceived(queues.ingress), periods: 2, runbook: "not-routed",
+		meaning: fmt.Sprintf("Messages of group %s wait, and nobody has received any for ten minutes.", group),
+	})
+}
+
+// notReceived is 1 while messages wait in a queue that nobody receives any from: a router that does not run tells
+// nothing by itself.
+func notReceived(queue awssqs.Queue) awscloudwatch.IMetric {
+	five := func(statistic string) *awscloudwatch.MetricOptions {
+		return &awscloudwatch.MetricOptions{Period: period(5 * time.Minute), Statistic: jsii.String(statistic)}
+	}
+	return awscloudwatch.NewMathExpression(&awscloudwatch.MathExpressionProps{
+		Expression: jsii.String("IF(waiting > 0 AND FILL(received, 0) < 1, 1, 0)"),
+		Label:      jsii.String("messages wait, and none is received"),
+		Period:     period(5 * time.Minute),
+		UsingMetrics: &map[string]awscloudwatch.IMetric{
+			"waiting":  queue.MetricApproximateNumberOfMessagesVisible(five("Minimum")),
+			"received": queue.MetricNumberOfMessagesReceived(five("Sum")),
+		},
+	})
 }
 
 // streamAlarms are about the fast path. Rows are not lost without it, but late.
