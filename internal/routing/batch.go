@@ -121,7 +121,7 @@ func (b *batch) decide(f *flow) {
 		return
 	}
 	f.step = Decide(s)
-	if f.step.End == EndLapsed || f.step.Move != nil && f.step.Move.Kind == Extend && !f.step.Move.NotTaken {
+	if f.step.End == EndLapsed || f.step.Move != nil && f.step.Move.Kind == Extend && !f.step.Move.NotTaken && !f.receipt.OnDelivery {
 		b.lapses.note(f.Incoming.Group, f.receipt.Consumer, f.receipt.Deadline, s.Now)
 	}
 	f.done = !f.step.Select // unless the write is refused, or the forward answers
@@ -150,7 +150,7 @@ func (b *batch) choose(f *flow) {
 		f.giveBack()
 		return
 	case !b.hasTime(): // it is held, and comes back
-		f.event = Event{Kind: NobodyChosen}
+		f.event = Event{Kind: NobodyChosen, End: f.step.End}
 		return
 	}
 	now := b.now()
@@ -158,7 +158,7 @@ func (b *batch) choose(f *flow) {
 		Message: f.Message, Receipt: f.receipt, LapsedLately: b.lapses.lately(f.Incoming.Group, now), Given: f.given, Now: now,
 	})
 	if d.Err != nil {
-		f.event, f.handled.Err = Event{Kind: NobodyChosen}, d.Err
+		f.event, f.handled.Err = Event{Kind: NobodyChosen, End: f.step.End}, d.Err
 		return
 	}
 	f.given[d.Consumer]++

@@ -29,7 +29,7 @@ const (
 	ForwardUnknown
 )
 
-// Event is what happened to a message; the fields belong to Chosen.
+// Event is what happened to a message; the fields belong to Chosen, End also to NobodyChosen.
 type Event struct {
 	Kind     EventKind
 	Consumer string
@@ -107,9 +107,12 @@ type Step struct {
 // Where delivery counts as acceptance:
 //
 //	pending    returned                     mark it again, hold, forward to the same consumer
+//	pending    returned, not taken          somebody else is there: select
+//	                                        else extend, hold, forward to the same consumer
 //	pending    delivered                    accept, delete
 //	pending    errored, unknown             nothing: it is held
-//	pending    refused                      as above, unless it is marked: another forward may have been taken
+//	pending    refused                      as above, unless it is marked: another forward may have been taken.
+//	                                        Nobody else, or nobody chosen: extend as not taken, hold with back-off
 //	pending    not sent                     hold with back-off
 func Decide(s Situation) Step {
 	switch s.Receipt.State {
@@ -125,7 +128,7 @@ func Decide(s Situation) Step {
 	case Chosen:
 		return s.assign()
 	case NobodyChosen:
-		return s.wait()
+		return s.stay(s.Receipt.OnDelivery && s.Event.End == EndRefused && !s.Receipt.notTaken())
 	case Delivered, ForwardUnknown, ForwardRefused, ForwardNotSent, ForwardErrored:
 		return s.answered()
 	}
@@ -206,13 +209,20 @@ func (s Situation) extend() Move {
 }
 
 // deliverAgain is for an attempt of which nobody knows whether it was delivered: the same consumer gets it
-// again, and no other.
+// again, and no other. If it demonstrably was not, another may.
 func (s Situation) deliverAgain() Step {
-	if s.Current == NoMember {
+	switch {
+	case s.Receipt.notTaken() && s.Others:
+		return Step{Select: true, End: EndRefused, Seen: s.Now}
+	case s.Current == NoMember:
 		return s.wait()
 	}
 	step := Step{Hold: s.until(s.Now.Add(s.Policy.AcceptTimeout)), Forward: true}
-	if !s.Receipt.Again {
+	switch {
+	case s.Receipt.notTaken(): // whoever writes this is the only one to forward it, as who wrote the attempt was
+		m := s.extend()
+		step.Move = &m
+	case !s.Receipt.Again:
 		m := s.move(MarkAgain)
 		step.Move = &m
 	}
@@ -242,8 +252,16 @@ func (s Situation) answered() Step {
 	case s.Others && !(onDelivery && s.Receipt.Again): // unmarked, only who wrote it has forwarded it
 		return Step{Select: true, End: end, Seen: s.Now}
 	}
+	if onDelivery {
+		return s.stay(end == EndRefused && !s.Receipt.Again)
+	}
+	return s.stay(s.Receipt.Extensions > 0 && s.Current == LiveMember) // or it would not be forwarded any more
+}
+
+// stay leaves the message to its consumer for now, with a note, if need be, that it demonstrably was not taken.
+func (s Situation) stay(notTaken bool) Step {
 	step := s.wait()
-	if s.Receipt.Extensions > 0 && s.Current == LiveMember { // or it would not be forwarded any more
+	if notTaken {
 		m := s.extend()
 		m.NotTaken = true
 		step.Move = &m

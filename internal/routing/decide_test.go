@@ -54,7 +54,11 @@ func chosen(consumer string, end routing.End) change {
 func onDelivery(s *routing.Situation) {
 	s.Policy.Accept, s.Receipt.OnDelivery = routing.OnDelivery, true
 }
-func again(s *routing.Situation)    { s.Receipt.Again = true }
+func again(s *routing.Situation)  { s.Receipt.Again = true }
+func marked(s *routing.Situation) { s.Receipt.Mark = "t2" }
+func nobodyChosen(s *routing.Situation) {
+	s.Event = routing.Event{Kind: routing.NobodyChosen, End: routing.EndRefused}
+}
 func alone(s *routing.Situation)    { s.Others = false }
 func draining(s *routing.Situation) { s.Current = routing.DrainingMember }
 func gone(s *routing.Situation)     { s.Current = routing.NoMember }
@@ -174,7 +178,15 @@ func TestDecide(t *testing.T) {
 		{"on delivery: errored", situation(onDelivery, pending, event(routing.ForwardErrored)), brief{}},
 		{"on delivery: not sent", situation(onDelivery, pending, event(routing.ForwardNotSent)), brief{Hold: backOff}},
 		{"on delivery: refused", situation(onDelivery, pending, event(routing.ForwardRefused)), brief{Selects: true, Select: routing.EndRefused}},
-		{"on delivery: refused, nobody else", situation(onDelivery, pending, alone, event(routing.ForwardRefused)), brief{Hold: backOff}},
+		{"on delivery: refused, nobody else", situation(onDelivery, pending, alone, event(routing.ForwardRefused)), brief{Move: routing.Extend, Until: end, Hold: backOff}},
+		{"on delivery: refused, nobody chosen", situation(onDelivery, pending, nobodyChosen), brief{Move: routing.Extend, Until: end, Hold: backOff}},
+		{"on delivery: not taken", situation(onDelivery, pending, marked), brief{Selects: true, Select: routing.EndRefused}},
+		{"on delivery: not taken, nobody chosen", situation(onDelivery, pending, marked, nobodyChosen), brief{Hold: backOff}},
+		{"on delivery: not taken, nobody else", situation(onDelivery, pending, marked, alone), brief{Move: routing.Extend, Until: end, Hold: 30 * time.Second, Forward: true}},
+		{"on delivery: not taken, gone", situation(onDelivery, pending, marked, alone, gone), brief{Hold: backOff}},
+		{"on delivery: not taken, and forwarded since", situation(onDelivery, pending, marked, extended), brief{Move: routing.MarkAgain, Hold: 30 * time.Second, Forward: true}},
+		{"on delivery: not taken, and marked again since", situation(onDelivery, pending, marked, again), brief{Hold: 30 * time.Second, Forward: true}},
+		{"on delivery: not taken, past max_wait", situation(onDelivery, pending, marked, tooOld), brief{Move: routing.Kill, Reason: routing.ReasonDeliveryUnknown, Bury: true, Delete: true}},
 		{"on delivery: refused, marked", situation(onDelivery, pending, again, event(routing.ForwardRefused)), brief{Hold: backOff}},
 		{"the attempt's own mode counts, not today's: lapsed", situation(lapsed, func(s *routing.Situation) { s.Policy.Accept = routing.OnDelivery }),
 			brief{Selects: true, Select: routing.EndLapsed}},

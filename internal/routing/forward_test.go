@@ -198,6 +198,42 @@ func TestOnDelivery(t *testing.T) {
 		w.invoke(w.receive())
 		w.expect("rerouted from", w.end("m1").Tried(), []string{"a", "b"})
 	})
+	onDelivery("a refusal is not forgotten because all others were full", func(w *world) {
+		w.consumer("a", refuses())
+		w.consumer("b", w.ignores(), func(c *routing.Consumer) { c.MaxInFlight = 0 })
+		w.send("m1")
+		w.drive(time.Minute)
+		w.expect("forwarded to", w.forwarded("m1"), []string{"a"})
+		w.consumer("b", w.ignores())
+		w.drive(time.Minute)
+		r := w.end("m1")
+		w.expect("accepted by", r.Consumer, "b")
+		w.expect("moved on because", r.History[0].End, routing.EndRefused)
+	})
+	onDelivery("a refusal is not forgotten because nobody else was there", func(w *world) {
+		w.consumer("a", refuses())
+		w.send("m1")
+		w.drive(time.Minute)
+		if n := len(w.forwarded("m1")); n < 3 {
+			w.Errorf("it was tried %d times in a minute", n)
+		}
+		w.consumer("b", w.ignores())
+		w.drive(time.Minute)
+		w.expect("accepted by", w.end("m1").Consumer, "b")
+	})
+	onDelivery("a refusal says nothing any more once the consumer was given it again", func(w *world) {
+		w.consumer("a", refuses())
+		w.send("m1")
+		w.invoke(w.receive()) // refused
+		w.consumer("a", func(_ context.Context, f routing.Forward) routing.Answer { w.copied(f); return routing.Answer{} })
+		pass(time.Second)
+		w.invoke(w.receive()) // nobody knows
+		w.consumer("a", refuses())
+		w.consumer("b", w.ignores())
+		w.drive(2 * time.Hour)
+		w.expect("reason", w.end("m1").Reason, routing.ReasonDeliveryUnknown)
+		w.expect("has copies", w.took["m1"], []string{"a"})
+	})
 	for name, answer := range map[string]routing.Answer{"unknown": {}, "errored": {Kind: routing.Failed}} {
 		onDelivery("a delivery that is "+name+" never goes to another consumer", func(w *world) {
 			w.consumer("a", func(ctx context.Context, f routing.Forward) routing.Answer { w.copied(f); return answer })

@@ -119,6 +119,12 @@ func (r Receipt) passed() []string {
 	return append(r.Tried(), r.Consumer)
 }
 
+// notTaken reports whether the forward of an attempt that counts as accepted when it is forwarded demonstrably was not
+// taken, and nobody has forwarded it since.
+func (r Receipt) notTaken() bool {
+	return r.OnDelivery && r.Mark != "" && r.Extensions == 0 && !r.Again
+}
+
 // same reports whether nothing that moves depend on has changed between two readings of a receipt.
 func (r Receipt) same(other Receipt) bool {
 	return r.State == other.State && r.Attempt == other.Attempt && r.Token == other.Token &&

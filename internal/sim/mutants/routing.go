@@ -106,9 +106,15 @@ func (m Move) sameAttempt`},
 	{name: "routing: a refusal proves that no other invocation delivered", file: routeDecideGo,
 		from: `case s.Others && !(onDelivery && s.Receipt.Again):`, to: `case s.Others:`},
 	{name: "routing: another's attempt is delivered unmarked", file: routeDecideGo,
-		from: `	if !s.Receipt.Again {
-		m := s.move(MarkAgain)`, to: `	if false {
+		from: `	case !s.Receipt.Again:
+		m := s.move(MarkAgain)`, to: `	case false:
 		m := s.move(MarkAgain)`},
+	{name: "routing: a refusal that was noted outlives the next forward", file: routeReceiptGo,
+		from: `r.Mark != "" && r.Extensions == 0 && !r.Again`, to: `r.Mark != "" && !r.Again`},
+	{name: "routing: a refusal that was noted outlives the forwards of others", file: routeReceiptGo,
+		from: `r.Mark != "" && r.Extensions == 0 && !r.Again`, to: `r.Mark != "" && r.Extensions == 0`},
+	{name: "routing: a refusal is noted though another invocation may have delivered", file: routeDecideGo,
+		from: `s.stay(end == EndRefused && !s.Receipt.Again)`, to: `s.stay(end == EndRefused)`},
 	{name: "routing: a deadline is moved though others are there", file: routeDecideGo,
 		from: `	case s.Others:
 		return Step{Select: true, End: end, Seen: s.Now}

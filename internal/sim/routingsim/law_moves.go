@@ -35,30 +35,40 @@ func (l *law) moving(i *instance, m routing.Move) {
 			must(from.State == routing.Declined, "I9", "nobody declined")
 		case routing.EndRefused, routing.EndErrored:
 			kind := map[routing.End]routing.AnswerKind{routing.EndRefused: routing.NotTaken, routing.EndErrored: routing.Failed}[m.End]
-			answers := p.told.answers[from.Token]
-			must(len(answers) > 0 && slices.Contains(answers, kind), "I9", "no forward was answered so")
+			answers, noted := p.told.answers[from.Token], nowhere(from)
+			must(noted || len(answers) > 0 && slices.Contains(answers, kind), "I9", "no forward was answered so")
 			must(m.End == routing.EndRefused || !from.OnDelivery, "I9", "a function that fails may have done it")
-			must(!from.OnDelivery || p.told.wrote[from.Token], "I9", "another invocation may have delivered it")
+			must(!from.OnDelivery || noted || p.told.wrote[from.Token], "I9", "another invocation may have delivered it")
 		default:
 			must(false, "I9", "it says not why")
 		}
 	case routing.Extend:
 		answers := p.told.answers[from.Token]
-		if m.NotTaken {
+		switch {
+		case m.NotTaken:
 			must(slices.ContainsFunc(answers, func(a routing.AnswerKind) bool { return a != routing.NoAnswer && a != routing.Taken }),
 				"effort", "no forward was answered so")
-		} else {
+			must(!from.OnDelivery || len(answers) == 1 && answers[0] == routing.NotTaken && !from.Again, "I9", "it may have been delivered")
+		case from.OnDelivery:
+			must(nowhere(from), "I9", "it may have been delivered")
+		default:
 			must(!m.At.Before(from.Deadline), "schedule", "its deadline has not come")
 			later(i.lapses, lapse{m.Group, from.Consumer}, from.Deadline)
 		}
-		must(len(others) == 0, "effort", fmt.Sprintf("%v are there", others))
-		must(slices.Contains(live(s, m.At), from.Consumer), "effort", from.Consumer+" is no live member")
+		must(len(others) == 0 || from.OnDelivery && m.NotTaken, "effort", fmt.Sprintf("%v are there", others))
+		must(slices.Contains(live(s, m.At), from.Consumer) || from.OnDelivery, "effort", from.Consumer+" is no live member")
 		must(m.Deadline.Equal(m.At.Add(s.Policy.AcceptTimeout)), "schedule", "the deadline is another")
 	case routing.Accept:
 		must(from.OnDelivery && slices.Contains(p.told.answers[from.Token], routing.Taken), "I9", "nobody took it")
 	case routing.Kill:
 		l.killing(p, m, others, must)
 	}
+}
+
+// nowhere reports whether a receipt of a message that is accepted when it is delivered says that its consumer demonstrably
+// does not have it.
+func nowhere(r routing.Receipt) bool {
+	return r.OnDelivery && !r.Again && r.Extensions == 0 && r.Mark != ""
 }
 
 // killing is the giving up of a message.
