@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/landfall-dev/landfall/internal/desk"
+	"github.com/landfall-dev/landfall/internal/localaws"
 )
 
 // devStops is how long the functions may go on after Ctrl-C.
@@ -74,7 +75,8 @@ func (a *app) dev(ctx context.Context, o desk.Options, every time.Duration) (err
 	for _, variable := range d.Environment() {
 		fmt.Fprintln(a.stdout, "export", variable)
 	}
-	fmt.Fprintf(a.stderr, "AWS listens at %s. New rows leave at once; dispatch and reconcile run every %v. Ctrl-C ends all, within %v.\n", d.Endpoint, every, devStops)
+	fmt.Fprintf(a.stderr, "AWS listens at %s, and says at %[1]s%s what requests cost. New rows leave at once; dispatch and reconcile run "+
+		"every %v. Ctrl-C ends all, within %v.\n", d.Endpoint, localaws.LedgerPath, every, devStops)
 	<-ctx.Done()
 	return nil
 }
