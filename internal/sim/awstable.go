@@ -36,6 +36,8 @@ func (t *awsTable) row(id outbox.ID) (outbox.Row, bool) {
 	return decoded(item), item != nil
 }
 
+func (t *awsTable) delete(id outbox.ID) { t.Delete(id.PK()) }
+
 func decoded(item stagedb.Item) outbox.Row {
 	if item == nil {
 		return outbox.Row{}
@@ -45,7 +47,11 @@ func decoded(item stagedb.Item) outbox.Row {
 
 func (t *awsTable) open(p *process) store {
 	client := t.Table.Open(p.Number, func(m stagedb.Message, _ *operation) *stage.Call {
-		return p.call(m.Operation, cmp.Or(m.PK, m.Lane), t.slotOf(m)).Call
+		c := p.call(m.Operation, cmp.Or(m.PK, m.Lane), t.slotOf(m))
+		if m.Operation == "PutItem" {
+			c.once()
+		}
+		return c.Call
 	})
 	return &awsPort{t, p, client, outboxdb.New(client, schema.OutboxTable)}
 }

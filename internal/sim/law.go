@@ -21,6 +21,7 @@ type law struct {
 type history struct {
 	wanted   outbox.Row
 	present  bool
+	expired  bool
 	attempts []*attempt
 	// claims were made since the budget was last new.
 	claims int
@@ -104,6 +105,16 @@ func (l *law) history(id outbox.ID) *history {
 // wants notes the row that an application is about to put.
 func (l *law) wants(row outbox.Row) {
 	l.histories[row.ID] = &history{wanted: row, answer: map[*process]outbox.Answer{}}
+}
+
+// expired is called when the time to live has deleted a row.
+func (l *law) expired(id outbox.ID, row outbox.Row) {
+	l.Events++
+	l.Happened["deleted by the time to live"]++
+	l.Note(0, "%s expires", id)
+	l.Must(row.Status.Terminal(), "retention", "%s is %s, and expired", id, row.Status)
+	h := l.history(id)
+	h.present, h.expired = false, true
 }
 
 // observe is called each time a write is tried, with the row before and after it.

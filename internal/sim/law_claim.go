@@ -42,6 +42,7 @@ func (l *law) claimed(o *operation, before, after outbox.Row) {
 	}
 	h.claims++
 	l.Must(h.claims <= p.Attempts, "I8", "%s was claimed %d times, with a budget of %d", c.ID, h.claims, p.Attempts)
+	l.Must(o.by.knows(c.Destination), "I6", "%s was claimed, and its destination is not in the configuration", c.ID)
 	l.Must(!p.Retired, "I6", "%s was claimed, and its destination is retired", c.ID)
 	l.Must(before.DeliverBy.IsZero() || c.At.Before(before.DeliverBy), "deliver_by", "%s was claimed past it", c.ID)
 	l.Must(after.Lane == before.Lane && after.LaneAt.Equal(before.LaneAt), "cost", "claiming %s moved it in its lane", c.ID)

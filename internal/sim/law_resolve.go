@@ -70,6 +70,7 @@ func (l *law) settledByPerson(o *operation, h *history, before, after outbox.Row
 	} else if from != outbox.OutcomeUnknown {
 		l.Must(len(h.suspects()) == 0, "I4", "%s: %s, and an attempt may have arrived", o, order.Move)
 	}
+	l.Must(order.Move != outbox.Retry || o.settlement.ResolvedAt.Before(before.ExpiresAt), "retention", "%s: its retention is over", o)
 	if to == outbox.Pending {
 		l.Must(after.AttemptCount == 0, "I8", "%s: no new budget", o)
 		h.claims = 0

@@ -14,6 +14,7 @@ func (l *law) settled(o *operation, before, after outbox.Row) {
 	l.Must(after.Token == before.Token && after.ClaimedAt.Equal(before.ClaimedAt) && after.Until.Equal(before.Until) && after.Window == before.Window,
 		"I2", "%s changed the claim", o)
 	l.asRead(o, s.From, before)
+	l.Must(o.by.knows(o.id().Destination), "I6", "%s, and its destination is not in the configuration", o)
 	switch {
 	case s.From == nil:
 		l.settledByHolder(o, h, before, after)

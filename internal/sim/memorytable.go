@@ -16,7 +16,7 @@ import (
 // memoryTable is the store without AWS behind a bad network and with an index that is behind.
 type memoryTable struct {
 	*world
-	memory.Store
+	*memory.Store
 	// places is what the index said, row by row, the newest last.
 	places map[outbox.ID][]place
 }
@@ -29,7 +29,7 @@ type place struct {
 }
 
 func newMemoryTable(w *world) *memoryTable {
-	return &memoryTable{world: w, places: map[outbox.ID][]place{}}
+	return &memoryTable{world: w, Store: &memory.Store{}, places: map[outbox.ID][]place{}}
 }
 
 func (t *memoryTable) open(p *process) store { return &memoryPort{t, p} }
@@ -37,6 +37,18 @@ func (t *memoryTable) open(p *process) store { return &memoryPort{t, p} }
 func (t *memoryTable) row(id outbox.ID) (outbox.Row, bool) {
 	row, err := t.Store.Get(context.Background(), id)
 	return row, err == nil
+}
+
+// delete puts all other rows into a new store: one in memory forgets nothing.
+func (t *memoryTable) delete(id outbox.ID) {
+	rows := t.Rows()
+	t.Store = &memory.Store{}
+	for _, row := range rows {
+		if row.ID != id {
+			_ = t.Put(context.Background(), row) // it is another's place
+		}
+	}
+	t.places[id] = append(t.places[id], place{from: time.Now()})
 }
 
 // try applies a write and shows the law what it did.
@@ -148,7 +160,7 @@ func (m *memoryPort) Settle(ctx context.Context, s outbox.Settlement) error {
 // Put is the application's.
 func (m *memoryPort) Put(ctx context.Context, row outbox.Row) error {
 	o := &operation{by: m.process, put: &row}
-	_, err := stage.Writes(ctx, m.process.call("put", row.ID, m.rowSlot(row.ID)).Call, o.id(), o, func(o *operation) (none struct{}, err error) {
+	_, err := stage.Writes(ctx, m.process.call("put", row.ID, m.rowSlot(row.ID)).once().Call, o.id(), o, func(o *operation) (none struct{}, err error) {
 		return none, m.try(o, func() error { return m.Store.Put(ctx, row) })
 	})
 	m.Mu.Lock()

@@ -22,6 +22,7 @@ type plan struct {
 	every        time.Duration // between sweeps, and at least between reconciliations
 	stream       streamOdds
 	sayings      []saying
+	varied       varied
 }
 
 // destination is a remote and what is true of it whatever the configuration says.
@@ -37,8 +38,10 @@ type destination struct {
 type version struct {
 	from, overlap time.Duration
 	policies      []outbox.Policy // of the destinations, in their order
-	concurrency   int
-	parts         int
+	// removed are the destinations that are not in it; nil: all are.
+	removed     []bool
+	concurrency int
+	parts       int
 }
 
 // plannedRow is an effect that an application wants, from a time on.
@@ -101,6 +104,7 @@ func newPlan(seed uint64) plan {
 		p.rows = append(p.rows, newRow(d, p, i))
 	}
 	p.hasten(stage.Roll(seed, "fast"))
+	p.vary(stage.Roll(seed, "vary"))
 	p.sayings = newSayings(stage.Roll(seed, "held"), p)
 	return p
 }

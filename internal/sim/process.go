@@ -64,6 +64,14 @@ type call struct {
 	*stage.Call
 }
 
+// once has what the call asks for happen once, where rows expire, and be heard of: repeated later, it would put another row.
+func (c *call) once() *call {
+	if c.varied.expires {
+		c.Call.Odds.Lose, c.Call.Odds.Late, c.Call.Odds.Echo, c.Call.Odds.Repeat = 0, 0, 0, 0
+	}
+	return c
+}
+
 func (p *process) call(kind string, subject any, slot int) *call {
 	return &call{p, p.Call(kind, subject, slot, p.odds)}
 }

@@ -21,6 +21,7 @@ func (w *world) puts() (all []happening) {
 
 func (w *world) put(i int, d *stage.Dice) {
 	p := w.start("application", 24*time.Hour)
+	p.SetClock(stage.Roll(w.Seed, "writer", i), w.varied.writers)
 	row := w.rows[i].Row
 	now := p.Now().Truncate(time.Millisecond)
 	policy := p.policy(row.Destination)
@@ -33,7 +34,7 @@ func (w *world) put(i int, d *stage.Dice) {
 	w.law.wants(row)
 	w.Mu.Unlock()
 	store := w.table.open(p)
-	for again := d.Chance(0.2); ; {
+	for again := d.Chance(0.2) && !w.varied.expires; ; {
 		switch err := store.Put(p.Ctx, row); {
 		case p.Ctx.Err() != nil:
 			return // it crashed, and its row is there or not
@@ -58,9 +59,13 @@ func (w *world) put(i int, d *stage.Dice) {
 func (w *world) sweeps() (all []happening) {
 	d := stage.Roll(w.Seed, "sweeps")
 	for at := time.Duration(0); at < w.length; at += w.every {
+		silent := w.varied.silentFrom < at && at < w.varied.silentUntil
 		for part := range w.versionAt(at, d).parts {
 			begins := at + d.Between(time.Millisecond, w.every/3)
 			for range 1 + d.Below(2) {
+				if silent {
+					continue
+				}
 				all = append(all, happening{begins, func(int) { w.Running.Go(func() { w.dispatch(part) }) }})
 				begins += d.Between(time.Millisecond, 5*time.Second)
 			}
@@ -106,6 +111,9 @@ func (w *world) longestSend() (longest time.Duration) {
 func (w *world) configured(p *process) (all []outbox.Destination) {
 	for i := range w.destinations {
 		d := &w.destinations[i]
+		if !p.knows(d.name) {
+			continue
+		}
 		one := outbox.Destination{Name: d.name, Policy: p.config.policies[i], Sender: &sender{p, d}}
 		if d.lookup {
 			one.Lookup = &lookup{p, d}

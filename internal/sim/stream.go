@@ -116,7 +116,7 @@ func (l *law) delivered(p *process, rows []outbox.Fresh) {
 	deadline, _ := p.Ctx.Deadline()
 	for _, row := range rows {
 		policy, dueBy := p.policy(row.Destination), p.runs.Add(p.Skew)
-		forNow := time.Until(deadline) >= policy.SendTimeout+outbox.ClaimMargin && !policy.Retired && !p.told.barred[row.Destination] && !row.LaneAt.After(dueBy.Add(policy.HeadStart))
+		forNow := p.knows(row.Destination) && time.Until(deadline) >= policy.SendTimeout+outbox.ClaimMargin && !policy.Retired && !p.told.barred[row.Destination] && !row.LaneAt.After(dueBy.Add(policy.HeadStart))
 		l.Must(!forNow || p.told.asked[row.ID], "effort", "process %d was told of %s and left it to the sweep", p.Number, row.ID)
 	}
 }

@@ -14,6 +14,8 @@ type table interface {
 	open(p *process) store
 	// row is the row as it is stored, false if there is none. The world's mutex is held.
 	row(id outbox.ID) (outbox.Row, bool)
+	// delete is what the time to live does. The world's mutex is held.
+	delete(id outbox.ID)
 }
 
 // store is all that processes, applications and people ask of a table.

@@ -9,6 +9,11 @@ const (
 	routeReceiptGo   = "internal/routing/receipt.go"
 	routeFunctionGo  = "internal/routing/function.go"
 
+	routeConsumerGo  = "internal/routing/consumer.go"
+	dbGroupsGo       = "internal/routingdb/groups.go"
+	dbControlGo      = "internal/routingdb/control.go"
+	dbOverridesGo    = "internal/routingdb/overrides.go"
+	dbRouteDecodeGo  = "internal/routingdb/decode.go"
 	dbRouteMoveGo    = "internal/routingdb/move.go"
 	dbRouteReceiptGo = "internal/routingdb/receipts.go"
 	dbRouteEncodeGo  = "internal/routingdb/encode.go"
@@ -198,6 +203,72 @@ func (m Move) sameAttempt`},
 `},
 	{name: "routing: errors show why the function failed", file: routeFunctionGo,
 		from: `fmt.Sprintf("routing function %.16s %s", e.Function, e.Failure)`, to: `fmt.Sprintf("routing function %.16s %s %v", e.Function, e.Failure, e.Cause)`},
+
+	{name: "routing: a drain takes away what a consumer has", file: routeConsumerGo,
+		from: `		return DrainingMember
+	}`, to: `		return NoMember
+	}`},
+	{name: "routing: nothing left is a refusal", file: routeStagesGo,
+		from: `NotSent: ForwardNotSent`, to: `NotSent: ForwardRefused`},
+	{name: "routing: a consumer of the configuration cannot be drained", file: dbGroupsGo,
+		from: `static.Draining = static.Draining || m.Draining`, to: `_ = m.Draining`},
+	{name: "routing: who joins under the id of one of the configuration replaces it", file: dbGroupsGo,
+		from: `			group = group.With(static)`, to: `			group = group.With(m.Consumer)`},
+	{name: "routing: what is said about somebody makes it a member", file: dbGroupsGo,
+		from: `		case m.Target != "":`, to: `		case true:`},
+	{name: "routing: a function that cannot be made is that of the configuration", file: dbGroupsGo,
+		from: `		return unmade{err}, err`, to: `		return spec.Function, err`},
+	{name: "routing: a function that cannot be read is that of the configuration", file: dbGroupsGo,
+		from: `		return unmade{route.Invalid}, nil //`, to: `		return spec.Function, nil //`},
+	{name: "routing: a group that is not configured is empty", file: dbGroupsGo,
+		from: `	if !found {
+		return routing.Snapshot{}, routing.ErrNoGroup`, to: `	if found && false {
+		return routing.Snapshot{}, routing.ErrNoGroup`},
+	{name: "routing: a member that cannot be read is one all the same", file: dbOverridesGo,
+		from: `			o.Problems = append(o.Problems, err)
+			return`, to: `			o.Problems = append(o.Problems, err)`},
+	{name: "routing: a lease is not read", file: dbOverridesGo,
+		from: `, LeaseUntil: r.Millis(schema.LeaseUntil)`, to: ``},
+	{name: "routing: who joins again does not drain any more", file: dbControlGo,
+		from: `	w.SetOrRemove(schema.MaxInFlight, limit)`, to: `	w.SetOrRemove(schema.Draining, nil)
+	w.SetOrRemove(schema.MaxInFlight, limit)`},
+	{name: "routing: who joins again keeps its lease", file: dbControlGo,
+		from: `	w.SetOrRemove(schema.LeaseUntil, lease)`, to: `	if lease != nil {
+		w.Set(schema.LeaseUntil, lease)
+	}`},
+	{name: "routing: who leaves stays", file: dbControlGo,
+		from: `	return c.remove(ctx, group, memberKey(id))`, to: `	return ctx.Err()`},
+	{name: "routing: who stays drains", file: dbControlGo,
+		from: `	w.SetOrRemove(schema.Draining, nil)
+	w.RequireExists`, to: `	w.RequireExists`},
+	{name: "routing: a route is not taken back", file: dbControlGo,
+		from: `	return c.remove(ctx, group, schema.RouteItem)`, to: `	return ctx.Err()`},
+
+	{name: "routing, DynamoDB: a receipt that cannot be read is accepted", file: dbRouteReceiptGo, sdk: true,
+		from: `receipt.State, receipt.Reason = routing.Dead, ReasonInvalid`, to: `receipt.State = routing.Accepted`},
+	{name: "routing, DynamoDB: a receipt that cannot be read is none", file: dbRouteReceiptGo, sdk: true,
+		from: `	case len(stored) == 0 || `, to: `	case invalid != nil || len(stored) == 0 || `},
+	{name: "routing, DynamoDB: a receipt that cannot be read is taken as it is", file: dbRouteReceiptGo, sdk: true,
+		from: `	case invalid == nil:
+		return receipt, nil
+	}`, to: `	case invalid == nil || receipt.State != "":
+		return receipt, nil
+	}`},
+	{name: "routing, DynamoDB: a receipt without a token is one", file: dbRouteDecodeGo, sdk: true,
+		from: `r.Need(schema.Token, receipt.Token != "")`, to: `_ = receipt.Token`},
+	{name: "routing, DynamoDB: the end of a broken receipt is not written", file: dbRouteReceiptGo, sdk: true,
+		from: `	_, err := s.client.PutItem(ctx, w.Put(&s.table, ended), dynamo.RepeatConflicts)
+	if err == nil {
+		return receipt, nil
+	}
+	if newer, moved`, to: `	err := ctx.Err()
+	_ = ended
+	if err == nil {
+		return receipt, nil
+	}
+	if newer, moved`},
+	{name: "routing, DynamoDB: a broken receipt is ended though it has moved on", file: dbRouteReceiptGo, sdk: true,
+		from: `		w.RequireIs(attribute, stored[attribute]) //`, to: `		_ = attribute //`},
 
 	{name: "routing, DynamoDB: a move is not fenced by the token", file: dbRouteMoveGo, sdk: true,
 		from: `	w.RequireIs(schema.Token, dynamo.Text(m.From.Token))

@@ -82,6 +82,8 @@ var table = []mutant{
 		from: `Due: l.dueBy(row, now), `, to: ``},
 	{name: "every claim is too late to send", file: attemptGo,
 		from: `late := l.now().After(row.ClaimedAt.Add(SkewMargin))`, to: `late := !l.now().Before(row.ClaimedAt)`},
+	{name: "the fast path believes a writer's clock however wrong", file: fastGo,
+		from: `0 < ahead && ahead <= SkewMargin`, to: `0 < ahead`},
 	{name: "the sweep claims rows that are the fast path's", file: attemptGo,
 		from: `Claim{ID: id, At: l.now(), Attempts`, to: `Claim{ID: id, At: l.now(), Due: l.now().Add(time.Minute), Attempts`},
 
@@ -222,6 +224,13 @@ var table = []mutant{
 		from: `	case row.MayHaveArrived():
 		return Settlement{}, notAllowed("an attempt arrived`, to: `	case false:
 		return Settlement{}, notAllowed("an attempt arrived`},
+	{name: "a person moves rows of destinations that are not configured", file: "internal/outbox/operator.go",
+		from: `	return Policy{}, fmt.Errorf("%w: destination`, to: `	if id.Key != "" {
+		return Policy{}.WithDefaults(), nil
+	}
+	return Policy{}, fmt.Errorf("%w: destination`},
+	{name: "a row is retried though its retention is over", file: movesGo,
+		from: `!row.ExpiresAt.IsZero() && !now.Before(row.ExpiresAt)`, to: `false`},
 	{name: "a retry has no new budget", file: movesGo, from: `, s.NewBudget = Pending, laneOf(p, row, DueLane), now, true`, to: ` = Pending, laneOf(p, row, DueLane), now`},
 
 	{name: "logs show keys", file: idGo,
@@ -231,12 +240,13 @@ var table = []mutant{
 `},
 
 	{name: "a pause is not read", file: controlsGo,
-		from: `c.Paused = v.Value`, to: `_ = v.Value`},
+		from: `c.Paused = r.Flag(schema.Paused)`, to: `_ = r.Flag(schema.Paused)`},
 	{name: "a control that cannot be read is no pause", file: controlsGo,
 		from: `		c.Paused = true
-		c.Unreadable`, to: `		c.Unreadable`},
+	}`, to: `		c.Paused = c.Paused && true
+	}`},
 	{name: "a limit that cannot be read is no trouble", file: controlsGo,
-		from: `if len(r.problems) > 0 {`, to: `if len(r.problems) > 0 && stored[schema.MaxConcurrency] == nil {`},
+		from: `if n, ok := r.Whole(schema.MaxConcurrency,`, to: `if n, ok := lenient.Whole(schema.MaxConcurrency,`},
 	{name: "a limit is not read", file: controlsGo,
 		from: `c.MaxConcurrency = int(n)`, to: `c.MaxConcurrency = 0 * int(n)`},
 	{name: "what is resumed stays paused", file: controlsGo,
@@ -244,11 +254,9 @@ var table = []mutant{
 	{name: "what is not limited any more stays so", file: controlsGo,
 		from: `"unlimit", destination, reason, by, schema.MaxConcurrency, nil)`, to: `"unlimit", destination, reason, by, schema.Reason+"s", nil)`},
 	{name: "a limit takes a pause back", file: controlsGo,
-		from: `		w.remove(attribute)
-	}`, to: `		w.remove(attribute)
-	}
+		from: `	w.SetOrRemove(attribute, v)`, to: `	w.SetOrRemove(attribute, v)
 	if attribute == schema.MaxConcurrency {
-		w.remove(schema.Paused)
+		w.Remove(schema.Paused)
 	}`},
 
 	{name: "DynamoDB: a claim takes a row of any status", file: dbClaimGo, sdk: true,

@@ -3,6 +3,7 @@ package routingsim
 import (
 	"context"
 	"errors"
+	"maps"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
@@ -23,9 +24,44 @@ func newAWSReceipts(w *world) *awsReceipts {
 	r := &awsReceipts{w, stagedb.New[operation](w.Stage, routingdb.ReceiptsTable(schema.ReceiptsTable))}
 	r.table.Subject = func(pk string) any { return pk }
 	r.table.Tried = func(o *operation, before, after stagedb.Item, granted bool) {
-		w.law.observe(o, decoded(o.move.ID, before), decoded(o.move.ID, after), granted)
+		was, is := decoded(o.move.ID, before), decoded(o.move.ID, after)
+		if was.State == unreadable && is.Reason == routingdb.ReasonInvalid { // who was refused ended it
+			w.law.unasked(before, after)
+			return
+		}
+		w.law.observe(o, was, is, granted)
 	}
+	r.table.Unasked = func(before, after stagedb.Item) { w.law.unasked(before, after) }
 	return r
+}
+
+// spoilKinds is how many ways there are to break a receipt.
+const spoilKinds = 6
+
+// spoil breaks a receipt that is not final, or makes one where none is.
+func (r *awsReceipts) spoil(id routing.ID, how int) {
+	item := maps.Clone(r.table.Item(id.String()))
+	if item == nil {
+		item = stagedb.Item{schema.PK: text(id.String()), schema.State: text(schema.StatePending)}
+	}
+	if state := r.law.record(id).state; state == routing.Accepted || state == routing.Dead {
+		return
+	}
+	switch how {
+	case 0:
+		item[schema.State] = text(secret)
+	case 1:
+		delete(item, schema.State)
+	case 2:
+		item[schema.Attempt] = text("1 " + secret)
+	case 3:
+		delete(item, schema.Token)
+	case 4:
+		item[schema.Deadline] = text(secret)
+	case 5:
+		item[schema.History] = text(secret)
+	}
+	r.table.Put(item)
 }
 
 func (r *awsReceipts) open(p *process) routing.Receipts {
@@ -46,10 +82,13 @@ func (r *awsReceipts) receipt(id routing.ID) routing.Receipt {
 func decoded(id routing.ID, item stagedb.Item) routing.Receipt {
 	receipt, err := routingdb.NewReceipts(one{item: item}, "").Get(context.Background(), id)
 	if err != nil {
-		panic(err) // nobody but Landfall writes here
+		return routing.Receipt{ID: id, State: unreadable} // [one] does not let it be ended
 	}
 	return receipt
 }
+
+// unreadable is the state of a receipt that a foreign hand has broken.
+const unreadable routing.State = "unreadable"
 
 // one is a table that has one item.
 type one struct {

@@ -65,6 +65,8 @@ func (f *forwarderPort) one(ctx context.Context, c *call, forward routing.Forwar
 	switch {
 	case gone || c.Chance(odds.unreachable):
 		return refusal
+	case c.Chance(c.Odds.Refuse / 4):
+		return routing.Answer{Kind: routing.NotSent, Text: "the line is down"}
 	case who.function:
 		return f.call(ctx, copied)
 	case c.Chance(odds.lost / 2):

@@ -2,116 +2,235 @@ package routingsim
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/landfall-dev/landfall/internal/routing"
+	"github.com/landfall-dev/landfall/internal/routingdb"
+	"github.com/landfall-dev/landfall/internal/sim/stage"
 )
 
-// group is a group as it is now. All of it is under the stage's mutex.
+// group is a group as it is now: what a deployment gave it, and what was said since, which is in the control table,
+// too. All of it is under the stage's mutex.
 type group struct {
 	*world
 	*plannedGroup
-	snapshot routing.Snapshot
-	// swaps counts the routing functions so far.
-	swaps int
+	policy routing.Policy
+	// configured are the consumers of its configuration, said is what the control table says about consumers.
+	configured map[string]bool
+	said       map[string]*said
+	// since is when what makes a consumer a member last changed.
+	since map[string]time.Time
+	// hidden: there is no such group until then.
+	hidden time.Time
+	// swaps counts the routing functions so far, route is the one that routes: 0 is that of the configuration.
+	swaps, route int
 	// gone are the consumers whose queue is no more.
 	gone map[string]bool
 	// works counts what each consumer has taken and not finished.
 	works map[string]int64
 }
 
+// said is what the control table says about a consumer.
+type said struct {
+	joined   bool
+	draining bool
+	lease    time.Time
+	limit    int64
+	// spoilt: a foreign hand has written something that nobody can read. Then it says nothing.
+	spoilt bool
+}
+
+// noRoute is a routing function that cannot be made.
+const noRoute = -1
+
 func newGroupState(w *world, planned *plannedGroup) *group {
-	g := &group{world: w, plannedGroup: planned, gone: map[string]bool{}, works: map[string]int64{}}
-	g.snapshot = routing.Snapshot{Group: routing.NewGroup(planned.name), Policy: planned.policy}
-	for i := range planned.consumers {
-		g.snapshot.Group = g.snapshot.With(g.member(i))
+	g := &group{
+		world: w, plannedGroup: planned, policy: planned.policy, gone: map[string]bool{}, works: map[string]int64{},
+		configured: map[string]bool{}, said: map[string]*said{}, since: map[string]time.Time{},
+	}
+	for i, c := range planned.consumers {
+		if g.configured[c.id] = stage.Roll(w.Seed, "configured", planned.name, c.id).Chance(0.5); !g.configured[c.id] {
+			g.join(i, time.Time{})
+		}
 	}
 	return g
 }
 
-// member is a consumer as it joins.
+// member is a consumer as its configuration, or it itself, says that it is.
 func (g *group) member(i int) routing.Consumer {
 	c := g.consumers[i]
-	return routing.Consumer{ID: c.id, Target: "queue of " + c.id, ConsumerState: routing.ConsumerState{MaxInFlight: c.limit}}
+	limit := c.limit
+	if !g.troubled() {
+		limit = routing.Unlimited
+	}
+	return routing.Consumer{ID: c.id, Target: "sqs:queue-of-" + c.id, Weight: 1, ConsumerState: routing.ConsumerState{MaxInFlight: limit}}
+}
+
+// members are the consumers that a snapshot must have.
+func (g *group) members() routing.Group {
+	all := routing.NewGroup(g.name)
+	for i, c := range g.consumers {
+		m, s := g.member(i), g.said[c.id]
+		if s != nil && s.spoilt {
+			s = nil
+		}
+		switch {
+		case g.configured[c.id]:
+			m.Draining = s != nil && s.draining
+		case s != nil && s.joined:
+			m.Draining, m.LeaseUntil, m.MaxInFlight = s.draining, s.lease, s.limit
+		default:
+			continue
+		}
+		all = all.With(m)
+	}
+	return all
+}
+
+// of is what is said about a consumer, to be changed.
+func (g *group) of(id string) *said {
+	if g.said[id] == nil {
+		g.said[id] = &said{}
+	}
+	return g.said[id]
+}
+
+// done panics if a change of the control table failed: nothing happens to its client.
+func (g *group) done(err error) {
+	if err != nil {
+		panic(fmt.Errorf("change group %s: %w", g.name, err))
+	}
+}
+
+const by = "operator"
+
+func (g *group) join(i int, lease time.Time) {
+	m := g.member(i)
+	m.LeaseUntil = lease
+	g.done(g.control.Join(context.Background(), g.name, m, by))
+	s := g.of(m.ID)
+	s.joined, s.lease, s.limit, s.spoilt = true, lease, m.MaxInFlight, false
+}
+
+func (g *group) drain(id string, draining bool) {
+	g.done(g.control.Drain(context.Background(), g.name, id, draining, by))
+	if draining || g.said[id] != nil {
+		g.of(id).draining = draining
+	}
+}
+
+func (g *group) leave(id string) {
+	g.done(g.control.Leave(context.Background(), g.name, id))
+	delete(g.said, id)
+}
+
+// renew moves the end of a lease, of who has one.
+func (g *group) renew(id string, until time.Time) {
+	s, err := g.said[id], g.control.Renew(context.Background(), g.name, id, until)
+	if s == nil || s.lease.IsZero() {
+		g.Must(errors.Is(err, routingdb.ErrNoMember), "group", "%s renews a lease that it does not have: %v", id, err)
+		return
+	}
+	g.done(err)
+	if until.After(s.lease) {
+		s.lease = until
+	}
+}
+
+func (g *group) setRoute(kind string, route int) {
+	g.done(g.control.SetRoute(context.Background(), g.name, routingdb.Route{Kind: kind, Argument: fmt.Sprint(g.swaps)}, by))
+	g.route = route
+}
+
+func (g *group) resetRoute() {
+	g.done(g.control.ResetRoute(context.Background(), g.name))
+	g.route = 0
 }
 
 // change is what somebody does to the group.
 func (g *group) change(c change) {
 	g.Events++
-	var m routing.Consumer
-	there := false
+	id, before := "", g.members()
 	if len(g.consumers) > 0 {
-		if m, there = g.snapshot.Consumer(g.consumers[c.consumer].id); !there {
-			m = g.member(c.consumer)
-		}
+		id = g.consumers[c.consumer].id
 	}
+	until := time.Now().Add(c.lease).Truncate(time.Millisecond)
 	switch c.what {
-	case joins, stays:
-		m.Draining, m.LeaseUntil = false, time.Time{}
-	case drains:
-		m.Draining = true
+	case joins:
+		g.join(c.consumer, time.Time{})
 	case rents:
-		m.LeaseUntil = time.Now().Add(c.lease)
+		g.join(c.consumer, until)
+	case renews:
+		g.renew(id, until)
 	case leaves:
-		g.snapshot.Group = g.snapshot.Without(m.ID)
+		g.leave(id)
+	case drains, stays:
+		g.drain(id, c.what == drains)
+	case deploys:
+		g.configured[id] = !g.configured[id]
+	case spoilsMember:
+		g.spoilMember(id)
+		g.said[id] = &said{spoilt: true}
 	case vanishes, returns:
-		g.gone[m.ID] = c.what == vanishes
+		g.gone[id] = c.what == vanishes
 	case swapsFunction:
 		g.swaps++
+		g.setRoute(routeKind, g.swaps)
+	case namesNoFunction:
+		g.setRoute("nonsense", noRoute)
+	case spoilsFunction:
+		g.spoilRoute()
+		g.route = noRoute
+	case resetsFunction:
+		g.resetRoute()
 	case changesPolicy:
-		g.snapshot.Policy = c.policy
+		g.policy = c.policy
+	case hides:
+		g.hidden = until
 	}
-	if c.what == joins || there && (c.what == stays || c.what == drains || c.what == rents) {
-		g.snapshot.Group = g.snapshot.With(m)
+	was, there := before.Consumer(id)
+	if is, stays := g.members().Consumer(id); there != stays || was.Draining != is.Draining || !was.LeaseUntil.Equal(is.LeaseUntil) {
+		g.since[id] = time.Now()
 	}
-	g.Note(0, "%s: %v of %s, policy %+v", g.name, c.what, m.ID, g.snapshot.Policy)
+	g.Happened["in a group: "+c.what.String()]++
+	if c.what >= swapsFunction {
+		id = "all"
+	}
+	g.Note(0, "%s: %v for %s, policy %+v", g.name, c.what, id, g.policy)
 }
 
 func (k changeKind) String() string {
-	return [...]string{"joining", "leaving", "draining", "staying", "renting", "vanishing", "returning", "a new function, not", "a new policy, not"}[k]
+	return [...]string{
+		"joining", "leaving", "draining", "staying", "renting", "renewing", "a deployment", "spoiling", "vanishing", "returning",
+		"a new function", "a function that is none", "a function that nobody can read", "the function as configured",
+		"a new policy", "no such group",
+	}[k]
 }
 
 // calmDown has every member that is there do as it should.
 func (g *group) calmDown() {
 	clear(g.gone)
-	for _, m := range g.snapshot.Consumers() {
-		m.Draining = false
-		m.MaxInFlight = routing.Unlimited
-		g.snapshot.Group = g.snapshot.With(m)
+	g.hidden = time.Time{}
+	if g.route == noRoute {
+		g.resetRoute()
 	}
-}
-
-// now is the group as it is now, with what its consumers have in flight, for a process.
-func (g *group) now(i *instance) routing.Snapshot {
-	s := g.snapshot
-	for _, m := range s.Consumers() {
-		m.CurrentInFlight = g.works[m.ID]
-		s.Group = s.With(m)
+	for i, c := range g.consumers {
+		switch s := g.said[c.id]; {
+		case s == nil:
+		case s.spoilt:
+			g.leave(c.id)
+		default:
+			g.drain(c.id, false)
+			if s.joined && (s.lease.IsZero() || s.lease.After(time.Now())) {
+				g.join(i, s.lease)
+			}
+		}
 	}
-	s.Function = &function{instance: i, process: i.process, group: g, number: g.swaps}
-	return s
 }
 
 func (w *world) group(name string) *group {
 	return w.groups[slices.IndexFunc(w.groups, func(g *group) bool { return g.name == name })]
-}
-
-// groupsPort is the groups as one instance reads them.
-type groupsPort struct{ *instance }
-
-// Snapshot implements [routing.Groups].
-func (g *groupsPort) Snapshot(ctx context.Context, name string) (routing.Snapshot, error) {
-	p := g.process
-	s, err := reads(ctx, p.call("group", name, 0), "group "+name, func() (routing.Snapshot, error) {
-		return g.group(name).now(g.instance), nil
-	})
-	g.Mu.Lock()
-	defer g.Mu.Unlock()
-	if err != nil {
-		p.told.trouble = true
-		return routing.Snapshot{}, err
-	}
-	p.told.snapshots[name] = s
-	return s, nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/landfall-dev/landfall/internal/routing"
+	"github.com/landfall-dev/landfall/internal/routingdb"
 	"github.com/landfall-dev/landfall/internal/sim/stage"
 )
 
@@ -14,6 +15,7 @@ type instance struct {
 	*world
 	number int
 	router *routing.Router
+	reader *routingdb.Groups
 	skew   time.Duration
 	busy   bool
 	// process is the invocation under way.
@@ -150,6 +152,7 @@ func (w *world) free() *instance {
 	if w.skew > 0 {
 		i.skew = time.Duration((2*d.Unit() - 1) * float64(w.skew)).Truncate(time.Millisecond)
 	}
+	i.reader = newGroups(i)
 	i.router = &routing.Router{
 		Receipts: &receiptsPort{i}, Groups: &groupsPort{i}, Ingress: &ingressPort{i}, Forwarder: &forwarderPort{i},
 		DeadLetters: &deadLettersPort{i}, Observer: i, Rand: i, Now: func() time.Time { return time.Now().Add(i.skew) },

@@ -28,6 +28,8 @@ type record struct {
 	// letters counts the dead letters, redriven says that its queue gave it up.
 	letters  int
 	redriven bool
+	// spoilt: a foreign hand has broken its receipt.
+	spoilt bool
 }
 
 // attempt is one consumer that a message was given to.

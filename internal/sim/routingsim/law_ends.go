@@ -50,7 +50,7 @@ func (l *law) refused(p *process, d *delivered) {
 	l.Note(p.Number, "%s may not work on %s", d.consumer.id, d.ID)
 	r := l.record(d.ID)
 	mine := r.current() == r.find(d.Token)
-	l.Must(!mine || r.state != routing.Pending && r.state != routing.Accepted, "refusal", "%s may not work on %s, which is %s under its attempt",
+	l.Must(!mine || r.spoilt || r.state != routing.Pending && r.state != routing.Accepted, "refusal", "%s may not work on %s, which is %s under its attempt",
 		d.consumer.id, d.ID, r.state)
 }
 
@@ -110,7 +110,7 @@ func (l *law) end() {
 				"%s is accepted by %s, and owned by %v", r.id, owner, r.owners)
 		case routing.Dead:
 			l.Must(r.letters > 0, "I11", "%s is dead, and not in the dead-letter queue", r.id)
-			l.Must(len(r.owners) == 0 || r.reason == routing.ReasonDeliveryUnknown, "I11",
+			l.Must(len(r.owners) == 0 || r.reason == routing.ReasonDeliveryUnknown || r.spoilt, "I11",
 				"%s is dead (%s), and owned by %v", r.id, r.reason, r.owners)
 		default:
 			l.Violated("I11", "%s has come to no end: %q", r.id, r.state)

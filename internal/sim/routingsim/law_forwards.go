@@ -35,6 +35,7 @@ func (l *law) forwarding(i *instance, forwards []routing.Forward) {
 		must(a.consumer == f.Consumer.ID && a.number == e.Attempt, "I10", "its receipt says "+a.consumer)
 		must(e.Handle == f.Handle && e.ID == routing.ID{Group: f.Group, Message: f.ID} && l.whole(f.Incoming),
 			"envelope", "the envelope is another's")
+		l.mayForward(p, f, must)
 		must(f.AttributeCount <= routing.MaxIncomingAttributes, "envelope", "there is no room for it")
 		hold, held := p.told.held[f.Handle]
 		must(held, "order", "nothing holds it")

@@ -63,7 +63,9 @@ func (l *law) observe(o *operation, before, after routing.Receipt, granted bool)
 		r.state, r.reason = routing.Dead, m.Reason
 	}
 	l.Happened[happened(m)]++
-	l.stored(r, m, after)
+	if !r.spoilt {
+		l.stored(r, m, after)
+	}
 }
 
 // rerouted counts how soon a lapse is followed by the next consumer.

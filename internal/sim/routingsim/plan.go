@@ -18,6 +18,7 @@ type plan struct {
 	timeout time.Duration
 	groups  []plannedGroup
 	sends   []send
+	spoils  []spoil
 }
 
 // plannedGroup is a group and its queue.
@@ -76,10 +77,17 @@ const (
 	drains
 	stays // it drains no more
 	rents // it is a member until its lease ends, unless it renews
+	renews
+	deploys      // it is one of the configuration, or is not any more
+	spoilsMember // a foreign hand writes about it what nobody can read
 	vanishes
 	returns
 	swapsFunction
+	namesNoFunction
+	spoilsFunction
+	resetsFunction
 	changesPolicy
+	hides // there is no such group for a while
 	changeKinds
 )
 
@@ -90,6 +98,16 @@ type send struct {
 	at    time.Duration
 	// oversize leaves no room for the envelope.
 	oversize bool
+}
+
+// of is the id of its message.
+func (s send) of(p plan) routing.ID { return routing.ID{Group: p.groups[s.group].name, Message: s.id} }
+
+// spoil is a foreign hand that writes a receipt of broken form.
+type spoil struct {
+	at   time.Duration
+	send int
+	how  int
 }
 
 // secret is in everything that must not reach a log line, a metric or an error text.
@@ -115,6 +133,12 @@ func newPlan(seed uint64) plan {
 		if d.Chance(0.15) { // the outbox sends again what it did not hear of
 			s.at += d.Between(time.Millisecond, 5*time.Minute)
 			p.sends = append(p.sends, s)
+		}
+	}
+	if d := stage.Roll(seed, "spoils"); d.Chance(0.3) {
+		for range 1 + d.Below(4) {
+			i := d.Below(len(p.sends))
+			p.spoils = append(p.spoils, spoil{p.sends[i].at + d.Between(10*time.Millisecond, 5*time.Minute), i, d.Below(spoilKinds)})
 		}
 	}
 	return p
@@ -171,7 +195,7 @@ func newGroup(d *stage.Dice, p plan, i int) plannedGroup {
 
 // quiet is the plan without what goes wrong.
 func (p plan) quiet() plan {
-	p.odds, p.skew, p.timeout = stage.Odds{}, 0, time.Minute
+	p.odds, p.skew, p.timeout, p.spoils = stage.Odds{}, 0, time.Minute, nil
 	for i := range p.groups {
 		g := &p.groups[i]
 		g.function, g.ingress, g.changes = functionOdds{}, queueOdds{}, nil

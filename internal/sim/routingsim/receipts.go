@@ -18,6 +18,8 @@ type receipts interface {
 	open(p *process) routing.Receipts
 	// receipt is a receipt as it is stored, its State "" if there is none. The mutex is held.
 	receipt(id routing.ID) routing.Receipt
+	// spoil is a foreign hand that breaks the form of a receipt, one of spoilKinds ways. The mutex is held.
+	spoil(id routing.ID, how int)
 }
 
 // operation is one write that a process asks for; it may be applied more than once.
@@ -58,6 +60,9 @@ func (r *memoryReceipts) receipt(id routing.ID) routing.Receipt {
 	}
 	return receipt
 }
+
+// spoil does nothing: what is in memory has no form that could be broken.
+func (r *memoryReceipts) spoil(routing.ID, int) {}
 
 // memoryPort is the receipts as one process sees them.
 type memoryPort struct {

@@ -6,7 +6,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
 	"github.com/landfall-dev/landfall/internal/routing"
+	"github.com/landfall-dev/landfall/internal/routingdb"
 	"github.com/landfall-dev/landfall/internal/sim/stage"
 )
 
@@ -17,6 +20,8 @@ type world struct {
 
 	// Under the stage's mutex:
 	receipts  receipts
+	client    *dynamodb.Client // of the control table
+	control   *routingdb.Control
 	groups    []*group
 	queues    []*queue
 	instances []*instance
@@ -36,6 +41,7 @@ func PlayQuiet(seed uint64, o stage.Options) stage.Result {
 
 func play(p plan, seed uint64, o stage.Options) stage.Result {
 	w := &world{Stage: stage.New(seed, o), plan: p}
+	w.client, w.control = newControl()
 	w.receipts = newMemoryReceipts(w)
 	if o.SDK {
 		w.receipts = newAWSReceipts(w)
@@ -98,6 +104,9 @@ func (w *world) arrivals() (all []happening) {
 }
 
 func (w *world) upheavals() (all []happening) {
+	for _, s := range w.spoils {
+		all = append(all, happening{s.at, func() { w.receipts.spoil(w.sends[s.send].of(w.plan), s.how) }})
+	}
 	for _, g := range w.groups {
 		for _, c := range g.changes {
 			all = append(all, happening{c.at, func() { g.change(c) }})
@@ -115,7 +124,7 @@ func (w *world) calmDown() {
 	bound := time.Hour // for what is under way
 	for _, g := range w.groups {
 		g.calmDown()
-		bound = max(bound, g.snapshot.Policy.MaxWait+time.Hour)
+		bound = max(bound, g.policy.MaxWait+time.Hour)
 	}
 	w.Mu.Unlock()
 	for deadline := time.Now().Add(bound); ; w.sleep(time.Second) {

@@ -31,6 +31,9 @@ type Table[O any] struct {
 	// Tried is told of every time that a write was tried, with the item before and after it. The stage's mutex
 	// is held.
 	Tried func(o *O, before, after Item, granted bool)
+	// Unasked is told of every item that a request changed which is of no such write, and of what [Table.Put] put.
+	// The mutex is held. Optional.
+	Unasked func(before, after Item)
 	// Subject is what the stage knows a key as.
 	Subject func(pk string) any
 
@@ -178,6 +181,9 @@ func (w *wire[O]) deliver(m Message, o *O, fault faults.Fault) (*http.Response, 
 	answer, err := w.account.RoundTrip(r)
 	w.fault = faults.Fault{}
 	if o == nil {
+		if m.Operation != "GetItem" && m.Operation != "Query" {
+			w.unasked(m.PK)
+		}
 		return answer, err
 	}
 	before, after := w.items[m.PK], w.look(m.PK)
@@ -192,6 +198,31 @@ func (w *wire[O]) deliver(m Message, o *O, fault faults.Fault) (*http.Response, 
 		w.Tried(o, before, after, fault == faults.Fault{} || !sameItem(before, after))
 	}
 	return answer, err
+}
+
+func (t *Table[O]) unasked(pk string) {
+	before, after := t.items[pk], t.look(pk)
+	t.items[pk] = after
+	if t.Unasked != nil && !sameItem(before, after) {
+		t.Unasked(before, after)
+	}
+}
+
+// Put is a foreign hand that puts an item, as it likes. The stage's mutex is held.
+func (t *Table[O]) Put(item Item) {
+	if _, err := t.quiet.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: &t.name, Item: item}); err != nil {
+		panic(fmt.Errorf("put into the table of a world: %w", err))
+	}
+	t.unasked(item[schema.PK].(*types.AttributeValueMemberS).Value)
+}
+
+// Delete deletes an item. The stage's mutex is held.
+func (t *Table[O]) Delete(pk string) {
+	key := Item{schema.PK: &types.AttributeValueMemberS{Value: pk}}
+	if _, err := t.quiet.DeleteItem(context.Background(), &dynamodb.DeleteItemInput{TableName: &t.name, Key: key}); err != nil {
+		panic(fmt.Errorf("delete from the table of a world: %w", err))
+	}
+	delete(t.items, pk)
 }
 
 // sameItem compares every byte.
