@@ -17,6 +17,7 @@ import (
 
 	"github.com/landfall-dev/landfall/internal/config"
 	"github.com/landfall-dev/landfall/internal/desk"
+	"github.com/landfall-dev/landfall/internal/egress"
 	"github.com/landfall-dev/landfall/internal/outbox"
 	"github.com/landfall-dev/landfall/internal/outboxdb"
 	"github.com/landfall-dev/landfall/internal/payloads"
@@ -41,6 +42,8 @@ type Options struct {
 const (
 	sweepEvery  = time.Second
 	sendTimeout = time.Second // as in landfall.yaml
+	// gaveUp is the code of a row whose sender waited in vain for an answer.
+	gaveUp = "landfall.http." + string(egress.NoAnswer)
 	// partnerOpens is how long the partner's port is closed.
 	partnerOpens = 3 * time.Second
 	// patience bounds the demo.
@@ -248,7 +251,7 @@ func (d *demo) kill(name string) {
 		fmt.Fprintf(d.out, "could not kill the sender of %s: %v\n", row.ID, err)
 		return
 	}
-	dead := killed{row.ClaimedBy, map[outbox.ID]string{}}
+	dead := killed{row.ClaimedBy, map[outbox.ID]string{row.ID: row.Token}}
 	for _, e := range d.effects {
 		if held, err := d.store.Get(ctx, e.ID); err == nil && held.Status == outbox.Dispatching && held.ClaimedBy == row.ClaimedBy {
 			dead.tokens[e.ID] = held.Token

@@ -162,6 +162,14 @@ func TestAnEndThatTheScriptDoesNotAllowIsAProblem(t *testing.T) {
 	if problem := d.unexpected(e, row); problem != "" {
 		t.Errorf("disturbed: %s", problem)
 	}
+	row.AttemptCount, row.Code = 1, gaveUp // the machine is slow: the answer was not heard
+	if problem := d.unexpected(e, row); problem != "" {
+		t.Errorf("an answer that was not heard: %s", problem)
+	}
+	d.remote.plan["mail/k"] = script{reject, stallBeforeWork} // a script that tells senders to give up says how it ends
+	if problem := d.unexpected(e, row); problem == "" {
+		t.Error("no problem with a row whose script was followed, and ended otherwise")
+	}
 }
 
 // TestRunJSONIsNotOfAnotherForm, because others read it.

@@ -108,8 +108,8 @@ func (d *demo) putJobs(ctx context.Context) (ids []routing.ID, err error) {
 func (d *demo) join(ctx context.Context, c *couriers, working context.Context) error {
 	name := "late"
 	queue := d.queueOf(name)
-	if _, err := d.desk.SQS(name).CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: &queue}); err != nil {
-		return fmt.Errorf("create the queue of %s: %w", name, err)
+	if err := d.desk.MakeQueue(ctx, queue); err != nil {
+		return err
 	}
 	c.consume(working, name, nil)
 	return routingdb.NewControl(d.desk.DynamoDB(name), d.desk.ControlTable()).Join(ctx, group, routing.Consumer{

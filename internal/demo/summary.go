@@ -3,7 +3,6 @@ package demo
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -66,12 +65,12 @@ type Cost struct {
 	Calls      float64 `json:"calls_per_effect"`
 }
 
-// Err says what is wrong with the run, nil if nothing is.
+// Err says that something is wrong with the run, nil if nothing is; the output has all of it.
 func (s *Summary) Err() error {
 	if len(s.problems) == 0 {
 		return nil
 	}
-	return errors.New(strings.Join(s.problems, "; "))
+	return fmt.Errorf("the verdict is bad, for %d reasons; the first is: %s", len(s.problems), s.problems[0])
 }
 
 // summarise holds the rows against the remote's log, prints what it finds and writes run.json.
@@ -149,14 +148,16 @@ func (d *demo) count(c *Counts, row outbox.Row, effects, lookups int) {
 }
 
 // unexpected says how a row's end differs from what its script allows. Where the script was disturbed (its
-// sender was killed, or this machine was so slow that the sender may have given up) an answer of the
+// sender was killed, or this machine was so slow that the sender gave up, or may have) an answer of the
 // remote was not heard, and the row may have ended otherwise: only the remote's log judges it then.
 func (d *demo) unexpected(e effect, row outbox.Row) string {
 	d.remote.mu.Lock()
 	defer d.remote.mu.Unlock()
 	to := destinationTraits[e.Destination]
-	want := d.remote.plan[e.name()].end(to)
-	disturbed := d.remote.disturbed[e.name()] || row.AttemptCount > d.remote.requests[e.name()] || d.killedWith(row)
+	script := d.remote.plan[e.name()]
+	want := script.end(to)
+	disturbed := d.remote.disturbed[e.name()] || row.AttemptCount > d.remote.requests[e.name()] || d.killedWith(row) ||
+		row.Code == gaveUp && !slices.ContainsFunc(script, act.stalls)
 	if row.Status == outbox.OutcomeUnknown && to.canBeAsked {
 		return fmt.Sprintf("row %s is unknown still, though the remote can be asked", row.ID)
 	}

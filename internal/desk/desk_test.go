@@ -3,8 +3,43 @@ package desk_test
 import (
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/landfall-dev/landfall/internal/config"
 	"github.com/landfall-dev/landfall/internal/desk"
+	"github.com/landfall-dev/landfall/internal/localaws"
 )
+
+func TestNothingIsLeftAtAnEndpointThatGoesOn(t *testing.T) {
+	t.Parallel()
+	aws, err := localaws.Listen("127.0.0.1:0", localaws.New(localaws.Options{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { aws.Close() })
+	cfg, err := config.ParseYAML("landfall.yaml", []byte("groups: {g: {accept: explicit, route: weighted, consumers: {a: {sqs: queue-a}}}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := desk.Start(t.Context(), desk.Options{Source: ".", Config: cfg, Folder: t.TempDir(), Endpoint: aws.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []error{d.MakeQueue(t.Context(), "queue-b"), d.Remove(t.Context()), d.Stop(t.Context())} {
+		if step != nil {
+			t.Error(step)
+		}
+	}
+	queues, err := d.SQS("test").ListQueues(t.Context(), &sqs.ListQueuesInput{})
+	if err != nil || len(queues.QueueUrls) > 0 {
+		t.Errorf("queues: %v, %v", queues, err)
+	}
+	tables, err := d.DynamoDB("test").ListTables(t.Context(), &dynamodb.ListTablesInput{})
+	if err != nil || len(tables.TableNames) > 0 {
+		t.Errorf("tables: %v, %v", tables, err)
+	}
+}
 
 func TestNoEndpointElsewhereIsTakenForThisMachine(t *testing.T) {
 	t.Parallel()

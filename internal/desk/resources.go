@@ -120,6 +120,15 @@ func (d *Desk) leadToDeadLetters(ctx context.Context, client *sqs.Client, group 
 	return nil
 }
 
+// MakeQueue makes a queue besides.
+func (d *Desk) MakeQueue(ctx context.Context, name string) error {
+	if _, err := d.SQS("desk").CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: &name}); err != nil {
+		return fmt.Errorf("create queue %s: %w", name, err)
+	}
+	d.made = append(d.made, name)
+	return nil
+}
+
 // QueueURL is the URL of a queue of the desk.
 func (d *Desk) QueueURL(ctx context.Context, name string) (string, error) {
 	return d.url(ctx, d.SQS("desk"), name)
