@@ -25,7 +25,7 @@ func FuzzAnswer(f *testing.F) {
 	} {
 		f.Add(raw)
 	}
-	code := regexp.MustCompile(`^landfall\.lookup\.http\.(status_[2-5]\d\d|cut|bad_answer|early_answer|body_(incomplete|invalid|ambiguous)|value_invalid)$`)
+	code := regexp.MustCompile(`^landfall\.lookup\.http\.(status_[2-5]\d\d|cut|bad_answer|early_answer|cached|body_(incomplete|invalid|ambiguous)|value_invalid)$`)
 	var said atomic.Pointer[string]
 	remote := egresstest.Serve(f, func(c *egresstest.Conn) { says(*said.Load())(c) })
 	f.Fuzz(func(t *testing.T, raw string) {
