@@ -62,6 +62,7 @@ func TestOlderConditionsDoNotHoldForAnythingElse(t *testing.T) {
 		"no values":              {expected: conditions{"n": expected("IN")}, want: "ValidationException"},
 		"unknown operator":       {expected: conditions{"n": expected("LIKE", 5)}, want: "ValidationException"},
 		"operator without terms": {operator: "OR", want: "ValidationException"},
+		"operator with one term": {expected: conditions{"n": expected("EQ", 5)}, operator: "OR", want: "ValidationException"},
 	} {
 		_, err := c.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &table, Expected: tc.expected, ConditionalOperator: tc.operator,
 			Item: Of("pk", "p", "n", 5, "s", "hello", "tags", SS{"a", "b"})})
@@ -83,24 +84,25 @@ func TestOlderUpdatesDoNotMakeAnythingElse(t *testing.T) {
 	t.Parallel()
 	c := Client()
 	table := Table(t, c, Schema{Key: "pk"})
-	put(t, c, table, Of("pk", "p", "n", 5, "gone", "x", "more", SS{"a"}, "less", SS{"a", "b"}))
+	put(t, c, table, Of("pk", "p", "n", 5, "l", []any{1}, "gone", "x", "more", SS{"a"}, "less", SS{"a", "b"}))
 	change := func(action types.AttributeAction, v any) types.AttributeValueUpdate {
 		return types.AttributeValueUpdate{Action: action, Value: Value(v)}
 	}
 	out, err := c.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{TableName: &table, Key: Of("pk", "p"), ReturnValues: types.ReturnValueAllNew,
 		AttributeUpdates: map[string]types.AttributeValueUpdate{
 			"put": change("PUT", "new"), "default": {Value: Value("put")}, "n": change("ADD", 2), "fresh": change("ADD", 1),
+			"l": change("ADD", []any{2}), "new": change("ADD", []any{3}),
 			"gone": {Action: types.AttributeActionDelete}, "more": change("ADD", SS{"b"}), "less": change("DELETE", SS{"a"}),
 		}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Of("pk", "p", "put", "new", "default", "put", "n", 7, "fresh", 1, "more", SS{"a", "b"}, "less", SS{"b"})
-	if diff := cmp.Diff(want, out.Attributes, cmpopts.IgnoreUnexported(types.AttributeValueMemberS{}, types.AttributeValueMemberN{}, types.AttributeValueMemberSS{})); diff != "" {
+	want := Of("pk", "p", "put", "new", "default", "put", "n", 7, "fresh", 1, "l", []any{1, 2}, "new", []any{3}, "more", SS{"a", "b"}, "less", SS{"b"})
+	if diff := cmp.Diff(want, out.Attributes, cmpopts.IgnoreUnexported(types.AttributeValueMemberS{}, types.AttributeValueMemberN{}, types.AttributeValueMemberL{}, types.AttributeValueMemberSS{})); diff != "" {
 		t.Error(diff)
 	}
 	for name, bad := range map[string]map[string]types.AttributeValueUpdate{
-		"key": {"pk": change("PUT", "q")}, "ADD of text": {"n": change("ADD", "x")}, "DELETE of a number": {"n": change("DELETE", 1)},
+		"key": {"pk": change("PUT", "q")}, "ADD of text": {"n": change("ADD", "x")}, "ADD of a list to a number": {"n": change("ADD", []any{1})}, "DELETE of a number": {"n": change("DELETE", 1)},
 		"PUT of nothing": {"n": {Action: types.AttributeActionPut}}, "unknown action": {"n": change("SET", 1)}, "ADD of a number to a set": {"more": change("ADD", 1)},
 	} {
 		_, err := c.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{TableName: &table, Key: Of("pk", "p"), AttributeUpdates: bad})

@@ -58,13 +58,15 @@ func (l *legacy) check(expressions []string) error {
 	names := slices.Sorted(slices.Values(l.AttributesToGet))
 	var c constraints
 	c.Enum("conditionalOperator", l.ConditionalOperator, "OR", "AND")
+	joined := len(l.Expected) + len(l.QueryFilter) + len(l.ScanFilter)
 	return cmp.Or(
 		wire.Forbid(old != "" && given != "",
 			"Can not use both expression and non-expression parameters in the same request: Non-expression "+
 				"parameters: {%s} Expression parameters: {%s}", old, given),
 		c.Err(),
-		wire.Forbid(l.ConditionalOperator != "" && len(l.Expected)+len(l.QueryFilter)+len(l.ScanFilter) == 0,
-			"ConditionalOperator cannot be used without Filter or Expected"),
+		wire.Forbid(l.ConditionalOperator != "" && joined == 0, "ConditionalOperator cannot be used without Filter or Expected"),
+		wire.Forbid(l.ConditionalOperator != "" && joined == 1,
+			"ConditionalOperator can only be used when Filter or Expected has two or more elements"),
 		wire.Forbid(len(slices.Compact(names)) < len(l.AttributesToGet), invalidParameters+"Duplicate value in attribute name: %v", l.AttributesToGet),
 	)
 }

@@ -81,8 +81,14 @@ func Changes(byName map[string]Change) (*Update, error) {
 			a.verb, a.node = "REMOVE", nil
 		case c.Action == "PUT":
 			a.verb = "SET"
-		case len(c.Value.Type()) != 2 && (c.Action == "DELETE" || c.Value.Type() != attr.TypeN): // no set
-			return nil, fmt.Errorf("%s action is not supported for the type %s", c.Action, longName[c.Value.Type()])
+		case c.Action == "ADD" && c.Value.Type() == attr.TypeL: // which ADD in expressions does not take
+			old := &node{op: "if_not_exists", kids: []*node{{path: a.path}, {literal: attr.List{}}}}
+			a.verb, a.node = "SET", &node{op: "list_append", kids: []*node{old, a.node}}
+		case len(c.Value.Type()) == 2 || c.Action == "ADD" && c.Value.Type() == attr.TypeN: // a set, or a number
+		case c.Action == "ADD":
+			return nil, fmt.Errorf("ADD action is not supported for the type %s", c.Value.Type())
+		default:
+			return nil, fmt.Errorf("DELETE action with value is not supported for the type %s", c.Value.Type())
 		}
 		u.actions = append(u.actions, a)
 	}
