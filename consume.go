@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/landfall-dev/landfall/internal/awscall"
+	"github.com/landfall-dev/landfall/internal/bounded"
 )
 
 // Work is what an application does about a message. It runs several times at once, and may get a message again that
@@ -88,7 +89,7 @@ func (l *loop) run(ctx, working context.Context) error {
 			return fmt.Errorf("landfall: there is no queue %s in this account and region", l.queue)
 		}
 		l.cfg.Log.WarnContext(ctx, "no messages are received", "queue", l.queue, "error", err.Error(), "again_in", wait.String())
-		pause(ctx, wait)
+		bounded.Pause(ctx, wait)
 		wait = min(2*wait, lastBackOff)
 	}
 }
@@ -155,7 +156,7 @@ func (l *loop) handle(ctx context.Context, msg types.Message) {
 // hide keeps a message hidden until ctx ends. If it fails for so long that others may have the message, ctx is ended.
 func (l *loop) hide(ctx context.Context, cancel context.CancelCauseFunc, msg types.Message) {
 	hiddenUntil, wait := time.Now().Add(l.cfg.Visibility), l.cfg.Visibility/3
-	for pause(ctx, wait) {
+	for bounded.Pause(ctx, wait) {
 		at := time.Now()
 		err := l.hideOnce(ctx, msg)
 		wait = l.cfg.Visibility / 15 // there is time for several more
@@ -180,15 +181,3 @@ func (l *loop) hideOnce(ctx context.Context, msg types.Message) error {
 }
 
 func seconds(d time.Duration) int32 { return int32(d / time.Second) }
-
-// pause waits, and reports whether ctx did not end meanwhile.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"github.com/landfall-dev/landfall/internal/bounded"
 )
 
 // lane is a shard of a stream, or the part of it that is for some of the items, as a source with a
@@ -30,7 +32,7 @@ type attempt struct {
 
 // poll returns the batch that is next, after its wait, and discards what has become too old.
 func (l *lane) poll(ctx context.Context) ([]batch, error) {
-	if len(l.todo) == 0 && !l.collect(ctx) || !sleep(ctx, l.wait) {
+	if len(l.todo) == 0 && !l.collect(ctx) || !bounded.Pause(ctx, l.wait) {
 		return nil, nil
 	}
 	l.expire(ctx)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/landfall-dev/landfall/internal/bounded"
 )
 
 // source is where an event source mapping gets its records: a queue, or a shard of a stream.
@@ -70,7 +72,7 @@ func (p pump) run(ctx context.Context) {
 		}
 		if err != nil {
 			p.say("poll failed, again in %v: %v", wait, err)
-			if !sleep(ctx, wait) {
+			if !bounded.Pause(ctx, wait) {
 				return
 			}
 			wait = min(2*wait, maxPollWait)
@@ -115,7 +117,7 @@ func (p pump) call(ctx context.Context, b batch) (Result, error) {
 	wait := firstThrottleWait
 	for {
 		result, err := p.invoke(context.WithoutCancel(ctx), b.event)
-		if !errors.Is(err, ErrThrottled) || !time.Now().Add(wait).Before(b.until) || !sleep(ctx, wait) {
+		if !errors.Is(err, ErrThrottled) || !time.Now().Add(wait).Before(b.until) || !bounded.Pause(ctx, wait) {
 			return result, err
 		}
 		wait = min(2*wait, maxThrottleWait)

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/landfall-dev/landfall/internal/bounded"
 )
 
 // Bounds of a Schedule: targets per rule
@@ -190,24 +192,12 @@ func (q *eventQueue) deliver(ctx context.Context, payload []byte) {
 			wait, trouble = time.Duration(failures)*failureWait, result.ErrorType()
 		}
 		left := q.maxAge - time.Since(arrived)
-		if !sleep(ctx, min(wait, left)) {
+		if !bounded.Pause(ctx, min(wait, left)) {
 			return
 		}
 		if left <= wait {
 			q.drop(fmt.Sprintf("older than %v, %s", q.maxAge, trouble))
 			return
 		}
-	}
-}
-
-// sleep waits for d; false if ctx ended first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+
+	"github.com/landfall-dev/landfall/internal/bounded"
 )
 
 // drain reads a shard to its end, and returns when its records are done with or ctx has ended.
@@ -80,7 +82,7 @@ func (s *stream) read(ctx context.Context, shard string, hand func([]streamRecor
 			return
 		default:
 			s.say("read failed, again in %v: %v", wait, err)
-			if !sleep(ctx, wait) {
+			if !bounded.Pause(ctx, wait) {
 				return
 			}
 			wait = min(2*wait, maxPollWait)
@@ -99,7 +101,7 @@ func (s *stream) read(ctx context.Context, shard string, hand func([]streamRecor
 		if iterator = out.NextShardIterator; iterator == nil {
 			return
 		}
-		if len(out.Records) == 0 && !sleep(ctx, shardPause) {
+		if len(out.Records) == 0 && !bounded.Pause(ctx, shardPause) {
 			return
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/landfall-dev/landfall/internal/bounded"
 )
 
 // land claims a row and delivers it, or follows what the refusal says. from is what is known of the row, nil
@@ -104,7 +106,7 @@ func (l *lanes) deliver(row Row, takenOver bool) {
 // send makes the attempt. It returns when the sender does, or shortly after the send timeout if the
 // sender does not: then nothing is known. A panic is the row's own trouble: unknown.
 func (l *lanes) send(row Row, deadline time.Time) Outcome {
-	return within(l.ctx, deadline, Unknown("", CodeSenderPanicked), Unknown("", CodeNoAnswer),
+	return bounded.Call(l.ctx, deadline, Unknown("", CodeSenderPanicked), Unknown("", CodeNoAnswer),
 		func(ctx context.Context) Outcome { return l.Sender.Send(ctx, row) })
 }
 

@@ -10,6 +10,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/landfall-dev/landfall/internal/bounded"
 )
 
 // What the dispatcher and the reconciler have in common: both walk a part of all lanes within one
@@ -60,36 +62,6 @@ func remaining(ctx context.Context) time.Duration {
 	return math.MaxInt64
 }
 
-// within makes a call that is given until a deadline. It returns when the call does, or shortly after its
-// time if the call does not return: then the answer is silent. A panic is answered by panicked.
-func within[T any](ctx context.Context, deadline time.Time, panicked, silent T, call func(context.Context) T) T {
-	ctx, cancel := context.WithDeadline(ctx, deadline)
-	defer cancel()
-	answer := make(chan T, 1)
-	go func() {
-		defer func() {
-			if recover() != nil {
-				answer <- panicked
-			}
-		}()
-		answer <- call(ctx)
-	}()
-	select {
-	case got := <-answer:
-		return got
-	case <-ctx.Done():
-	}
-	const grace = time.Second // for the call to notice that its time is over and say what it knows
-	timer := time.NewTimer(grace)
-	defer timer.Stop()
-	select {
-	case got := <-answer:
-		return got
-	case <-timer.C:
-		return silent
-	}
-}
-
 // settler is a store as far as [settleFor] needs it.
 type settler interface {
 	Settle(ctx context.Context, s Settlement) error
@@ -106,11 +78,7 @@ func settleFor(ctx context.Context, store settler, s Settlement, patience time.D
 		if err == nil || errors.Is(err, ErrConflict) {
 			return err
 		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if !bounded.Pause(ctx, wait) {
 			return err
 		}
 	}

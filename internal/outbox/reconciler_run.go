@@ -6,6 +6,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/landfall-dev/landfall/internal/bounded"
 )
 
 // reconciling is one run of a reconciler under way.
@@ -162,7 +164,7 @@ func (r *Reconciler) look(ctx context.Context, d Destination, row Row) Look {
 	switch step.Kind {
 	case Ask:
 		begun := time.Now()
-		look.Answer = within(ctx, time.Now().Add(LookupTimeout), Answer{Code: CodeLookupPanicked}, Answer{Code: CodeLookupNoAnswer},
+		look.Answer = bounded.Call(ctx, time.Now().Add(LookupTimeout), Answer{Code: CodeLookupPanicked}, Answer{Code: CodeLookupNoAnswer},
 			func(ctx context.Context) Answer { return d.Lookup.Look(ctx, row) })
 		look.Latency = time.Since(begun)
 		step.Settlement = Resolve(d.Policy, row, look.Answer, readClock(r.Now))

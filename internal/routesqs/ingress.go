@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/landfall-dev/landfall/internal/awscall"
+	"github.com/landfall-dev/landfall/internal/bounded"
 	"github.com/landfall-dev/landfall/internal/routing"
 )
 
@@ -64,7 +65,7 @@ func (q *Ingress) hold(ctx context.Context, queue string, holds []routing.Hold, 
 		return
 	}
 	for try := range tries {
-		if try > 0 && !pause(ctx, time.Duration(try)*50*time.Millisecond) {
+		if try > 0 && !bounded.Pause(ctx, time.Duration(try)*50*time.Millisecond) {
 			return
 		}
 		if chunk = q.ask(ctx, url, holds, chunk, errs); len(chunk) == 0 {
@@ -134,18 +135,6 @@ func index(chunk []int, id *string) int {
 		return -1
 	}
 	return i
-}
-
-// pause waits, and reports whether there is time to go on.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // source is the message as it came. One that came from elsewhere is nobody's: its queue is not found.

@@ -11,6 +11,8 @@ import (
 	"math"
 	"sync"
 	"time"
+
+	"github.com/landfall-dev/landfall/internal/bounded"
 )
 
 // batch is one Route under way: all messages go through the same rounds, so that one call of a port serves
@@ -264,12 +266,7 @@ func (b *batch) write(f *flow) {
 			f.fail(fmt.Errorf("write receipt: %w", err), b.now())
 			return
 		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-b.ctx.Done():
-			timer.Stop()
-		}
+		bounded.Pause(b.ctx, wait)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"github.com/landfall-dev/landfall/internal/bounded"
 )
 
 // Exclusion says why a member is no candidate.
@@ -120,7 +122,7 @@ func (s Snapshot) evaluate(ctx context.Context, q Question) (string, error) {
 		err error
 	}
 	given := Question{Message: q.Message, Attempt: q.Attempt, Candidates: slices.Clone(q.Candidates)}
-	got := within(ctx, EvaluationTimeout,
+	got := bounded.Call(ctx, time.Now().Add(EvaluationTimeout),
 		answer{err: &EvaluationError{Failure: Crashed, Function: hash}},
 		answer{err: &EvaluationError{Failure: TimedOut, Function: hash}},
 		func(ctx context.Context) answer {
@@ -137,34 +139,4 @@ func (s Snapshot) evaluate(ctx context.Context, q Question) (string, error) {
 		return "", &EvaluationError{Failure: TimedOut, Function: hash, Cause: got.err}
 	}
 	return "", &EvaluationError{Failure: Crashed, Function: hash, Cause: got.err}
-}
-
-// within makes a call that is given so much time. It returns when the call does, or shortly after its time if
-// the call does not return: then the answer is late. A panic is answered by panicked.
-func within[T any](ctx context.Context, timeout time.Duration, panicked, late T, call func(context.Context) T) T {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	answer := make(chan T, 1)
-	go func() {
-		defer func() {
-			if recover() != nil {
-				answer <- panicked
-			}
-		}()
-		answer <- call(ctx)
-	}()
-	select {
-	case got := <-answer:
-		return got
-	case <-ctx.Done():
-	}
-	const grace = time.Second // for the call to notice that its time is over and say what it knows
-	timer := time.NewTimer(grace)
-	defer timer.Stop()
-	select {
-	case got := <-answer:
-		return got
-	case <-timer.C:
-		return late
-	}
 }
