@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 )
 
 const goodConfig = `destinations:
@@ -168,6 +170,17 @@ func TestNoAnswerIsNotAMystery(t *testing.T) {
 				t.Errorf("%v at %s: %v: %s; want %q", command, tt.endpoint, err, text, tt.want)
 			}
 		}
+	}
+}
+
+func TestNobodyIsWaitedForForEver(t *testing.T) {
+	t.Parallel()
+	at, err := (&app{}).account(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if client, ok := at.sdk.HTTPClient.(*awshttp.BuildableClient); !ok || client.GetTimeout() <= 0 {
+		t.Errorf("requests have no end: %T", at.sdk.HTTPClient)
 	}
 }
 

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -17,6 +19,9 @@ import (
 
 	"github.com/landfall-dev/landfall/internal/schema"
 )
+
+// answerTimeout bounds one request; the SDK makes a few attempts.
+const answerTimeout = 10 * time.Second
 
 // account is the AWS that the environment, the profile and the global flags lead to, and the deployment in it.
 type account struct {
@@ -30,7 +35,10 @@ func (a *app) account(ctx context.Context) (*account, error) {
 	if u, err := url.Parse(a.endpoint); a.endpoint != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
 		return nil, badInput(errors.New("--endpoint-url: want http://host:port or https://host:port"))
 	}
-	options := []func(*awsconfig.LoadOptions) error{awsconfig.WithAppID("landfall-cli"), awsconfig.WithLogger(logging.Nop{})}
+	options := []func(*awsconfig.LoadOptions) error{
+		awsconfig.WithAppID("landfall-cli"), awsconfig.WithLogger(logging.Nop{}),
+		awsconfig.WithHTTPClient(awshttp.NewBuildableClient().WithTimeout(answerTimeout)),
+	}
 	if a.region != "" {
 		options = append(options, awsconfig.WithRegion(a.region))
 	}

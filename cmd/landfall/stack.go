@@ -18,14 +18,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/signer/v4"
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 )
 
 // The command line asks CloudFormation a single question, whose answer has two words of interest. That is a signed
 // form and a few XML elements, against an SDK client that would be a quarter of the program.
-
-// describeTimeout bounds the question.
-const describeTimeout = 15 * time.Second
 
 // stackName as CloudFormation allows it, or a stack's ARN.
 var stackName = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9-]{0,127}|arn:[A-Za-z0-9:/_-]{1,300})$`)
@@ -35,14 +31,11 @@ func stackOutputs(ctx context.Context, sdk aws.Config, endpoint, name string) (m
 	if !stackName.MatchString(name) {
 		return nil, badInput(errors.New("--stack: want a stack's name or ARN"))
 	}
-	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
-	defer cancel()
 	request, err := describeRequest(ctx, sdk, cloudFormationURL(sdk, endpoint), name)
 	if err != nil {
 		return nil, fmt.Errorf("describe stack %s: %w", name, err)
 	}
-	client := cmp.Or[aws.HTTPClient](sdk.HTTPClient, awshttp.NewBuildableClient())
-	response, err := client.Do(request)
+	response, err := sdk.HTTPClient.Do(request)
 	if err != nil {
 		return nil, fmt.Errorf("describe stack %s: %w", name, err)
 	}
