@@ -2,6 +2,7 @@ package landfall
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/landfall-dev/landfall/internal/awscall"
+	"github.com/landfall-dev/landfall/internal/bounded"
 )
 
 const (
@@ -18,6 +20,8 @@ const (
 	fullBin = 10
 	// deleteTimeout bounds a request, the SDK's repetitions included.
 	deleteTimeout = 10 * time.Second
+	// deleteTries is how often messages are to be deleted that SQS itself could not, with deletePause in between.
+	deleteTries, deletePause = 3, 100 * time.Millisecond
 )
 
 // bin deletes messages, up to ten of a queue by one request. A message that it fails to delete comes back to its queue:
@@ -85,7 +89,8 @@ func (b *bin) close() {
 	b.sending.Wait()
 }
 
-// delete deletes at most ten messages of a queue. Texts of errors quote handles, so that only their codes are logged.
+// delete deletes at most ten messages of a queue, and tries again what SQS itself could not do. Texts of errors quote handles,
+// so that only their codes are logged.
 func (c *Consumer) delete(ctx context.Context, queue string, handles []string) {
 	ctx, cancel := context.WithTimeout(ctx, deleteTimeout)
 	defer cancel()
@@ -93,11 +98,22 @@ func (c *Consumer) delete(ctx context.Context, queue string, handles []string) {
 	for i := range handles {
 		entries[i] = types.DeleteMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)), ReceiptHandle: &handles[i]}
 	}
-	out, err := c.queues.DeleteMessageBatch(ctx, &sqs.DeleteMessageBatchInput{QueueUrl: &queue, Entries: entries})
-	switch {
-	case err != nil:
-		c.cfg.Log.WarnContext(ctx, "messages were not deleted and come back", "queue", queue, "messages", len(handles), "error", awscall.Code(err))
-	case len(out.Failed) > 0:
-		c.cfg.Log.WarnContext(ctx, "messages were not deleted and come back", "queue", queue, "messages", len(out.Failed), "error", aws.ToString(out.Failed[0].Code))
+	for try := 1; ; try++ {
+		out, err := c.queues.DeleteMessageBatch(ctx, &sqs.DeleteMessageBatchInput{QueueUrl: &queue, Entries: entries})
+		switch {
+		case err != nil:
+			c.cfg.Log.WarnContext(ctx, "messages were not deleted and come back", "queue", queue, "messages", len(entries), "error", awscall.Code(err))
+			return
+		case len(out.Failed) == 0:
+			return
+		case try == deleteTries || !slices.ContainsFunc(out.Failed, byService) || !bounded.Pause(ctx, deletePause):
+			c.cfg.Log.WarnContext(ctx, "messages were not deleted and come back", "queue", queue, "messages", len(out.Failed), "error", aws.ToString(out.Failed[0].Code))
+			return
+		}
+		entries = slices.DeleteFunc(entries, func(e types.DeleteMessageBatchRequestEntry) bool {
+			return !slices.ContainsFunc(out.Failed, func(f types.BatchResultErrorEntry) bool { return aws.ToString(f.Id) == *e.Id })
+		})
 	}
 }
+
+func byService(f types.BatchResultErrorEntry) bool { return !f.SenderFault }

@@ -296,3 +296,61 @@ func TestNoTroubleOfTheQueueEndsTheLoop(t *testing.T) {
 		}
 	})
 }
+
+// hiccup is a queue that cannot delete a message of each batch, for a while.
+type hiccup struct {
+	landfall.QueuesClient
+	mu    sync.Mutex
+	fails int
+}
+
+func (h *hiccup) DeleteMessageBatch(ctx context.Context, in *sqs.DeleteMessageBatchInput, o ...func(*sqs.Options)) (*sqs.DeleteMessageBatchOutput, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.fails == 0 {
+		return h.QueuesClient.DeleteMessageBatch(ctx, in, o...)
+	}
+	h.fails--
+	failed := types.BatchResultErrorEntry{Id: in.Entries[0].Id, Code: aws.String("InternalError")}
+	if in.Entries = in.Entries[1:]; len(in.Entries) == 0 {
+		return &sqs.DeleteMessageBatchOutput{Failed: []types.BatchResultErrorEntry{failed}}, nil
+	}
+	out, err := h.QueuesClient.DeleteMessageBatch(ctx, in, o...)
+	if err == nil {
+		out.Failed = append(out.Failed, failed)
+	}
+	return out, err
+}
+
+// TestNoMessageIsWorkedTwiceForOneThatSQSCouldNotDelete at once.
+func TestNoMessageIsWorkedTwiceForOneThatSQSCouldNotDelete(t *testing.T) {
+	t.Parallel()
+	for fails, c := range map[int]struct {
+		once int // of three
+		log  string
+	}{2: {3, ""}, 100: {2, "were not deleted and come back"}} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorkplace(t)
+			w.put("a", nil)
+			w.put("b", nil)
+			w.put("c", nil)
+			ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
+			defer stop()
+			var worked calls
+			err := landfall.NewConsumer(w.Receipts, &hiccup{QueuesClient: w.Queues, fails: fails}, w.config()).Consume(ctx, w.Queue,
+				func(_ context.Context, msg types.Message) error { worked.note(msg); return nil })
+			once := 0
+			for _, n := range worked.count {
+				if n == 1 {
+					once++
+				}
+			}
+			if err != nil || once != c.once {
+				t.Errorf("%d failures: %v, worked %v", fails, err, worked.count)
+			}
+			if !strings.Contains(w.log.String(), c.log) || (c.log == "") != (w.log.Len() == 0) {
+				t.Errorf("%d failures: logged %s", fails, w.log.String())
+			}
+		})
+	}
+}
