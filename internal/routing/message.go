@@ -100,7 +100,7 @@ func parseValue(raw json.RawMessage) (v Value, plain bool) {
 	if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
 		return Value{}, true
 	}
-	return Value{Kind: FloatValue, Float: f}, true
+	return Value{Kind: FloatValue, Float: f + 0}, true // -0 is 0
 }
 
 // Get is the value of a field.

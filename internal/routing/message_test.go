@@ -69,6 +69,21 @@ func FuzzParseFields(f *testing.F) {
 	})
 }
 
+// TestOneValueIsNotTakenForTwo because its number is written in another way.
+func TestOneValueIsNotTakenForTwo(t *testing.T) {
+	t.Parallel()
+	for want, numbers := range map[string][]string{
+		"0": {`0`, `-0`, `0.0`, `-0.0`, `-0e9`, `-1e-999`, `0E+1`}, "100": {`100`, `100.0`, `1e2`, `1E+02`}, "-0.5": {`-0.5`, `-5e-1`},
+		"10000000000000000000": {`10000000000000000000`, `1e19`},
+	} {
+		for _, number := range numbers {
+			if v, _ := routing.ParseFields([]byte(`{"a": ` + number + `}`)).Get("a"); v.String() != want {
+				t.Errorf("%s is %q, want %q", number, v, want)
+			}
+		}
+	}
+}
+
 func TestCapacityNeverWraps(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ current, most, available int64 }{
