@@ -140,6 +140,7 @@ func TestOlderReadsDoNotFindAnythingElse(t *testing.T) {
 		"NE":            {dynamodb.QueryInput{KeyConditions: conditions{"pk": hash, "sk": condition("NE", 1)}}, "ValidationException"},
 		"filter by key": {dynamodb.QueryInput{KeyConditions: conditions{"pk": hash}, QueryFilter: conditions{"sk": condition("GT", 2)}}, "ValidationException"},
 		"not projected": {dynamodb.QueryInput{IndexName: aws.String("lane"), KeyConditions: conditions{"lane": condition("EQ", "due")}, AttributesToGet: []string{"v"}}, "ValidationException"},
+		"and count":     {dynamodb.QueryInput{KeyConditions: conditions{"pk": hash}, AttributesToGet: []string{"v"}, Select: types.SelectCount}, "ValidationException"},
 		"twice":         {dynamodb.QueryInput{KeyConditions: conditions{"pk": hash}, AttributesToGet: []string{"v", "v"}}, "ValidationException"},
 		"both forms":    {dynamodb.QueryInput{KeyConditions: conditions{"pk": hash}, FilterExpression: aws.String("attribute_exists(v)")}, "ValidationException"},
 	} {

@@ -95,6 +95,8 @@ func (in *pageInput) checkShape(query bool) error {
 			"Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES"),
 		wire.Forbid(in.ProjectionExpression != nil && in.Select != "" && in.Select != "SPECIFIC_ATTRIBUTES",
 			"Cannot specify the ProjectionExpression when choosing to get %s", in.Select),
+		wire.Forbid(in.AttributesToGet != nil && in.Select != "" && in.Select != "SPECIFIC_ATTRIBUTES",
+			"Cannot specify the AttributesToGet when choosing to get %s", in.Select),
 		wire.Forbid(in.Select == "ALL_PROJECTED_ATTRIBUTES" && in.IndexName == nil,
 			"ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"),
 		wire.Forbid(!query && in.Segment != nil && in.TotalSegments == nil,
