@@ -25,6 +25,9 @@ func Decide(p Policy, row Row, out Outcome, now time.Time) Settlement {
 		return s.without(p, row, out.Code, now)
 	}
 	wait := jitter(p.Backoff.Wait(row.AttemptCount), row.ID, row.AttemptCount)
+	if out.Kind == MaybeArrived && obstacle(p, row, now.Add(min(out.After, MaxRetryAfter))) != "" {
+		out.After = 0 // it is bothered too early rather than a person
+	}
 	next := now.Add(max(wait, min(out.After, MaxRetryAfter)).Round(time.Millisecond))
 	if code := obstacle(p, row, next); code != "" {
 		return s.without(p, row, code, now)

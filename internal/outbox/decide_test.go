@@ -118,12 +118,34 @@ func TestDecidePutsOffForAsLongAsAsked(t *testing.T) {
 		{"asked for too much", 1, math.MaxInt64, time.Hour, time.Hour},
 		{"asked for the past", 1, math.MinInt64, 900 * time.Millisecond, 1100 * time.Millisecond},
 	} {
-		wait := Decide(policy, claimedRow(c.attempt, false), Retryable("r", c.after), start).LaneAt.Sub(start)
-		if wait < c.min || wait > c.max {
-			t.Errorf("%s: waits %v, want %v to %v", c.name, wait, c.min, c.max)
+		for _, kind := range []OutcomeKind{NotArrived, MaybeArrived} {
+			s := Decide(policy, claimedRow(c.attempt, false), Outcome{Kind: kind, Code: "r", After: c.after}, start)
+			if wait := s.LaneAt.Sub(start); s.Status != Pending || wait < c.min || wait > c.max {
+				t.Errorf("%s, %s: %s, waits %v, want %v to %v", c.name, kind, s.Status, wait, c.min, c.max)
+			}
 		}
 	}
 }
+
+// A wait that the remote's window or deliver_by does not allow for is cut short, where otherwise a person would have to
+// find out what became of the row.
+func TestNoRowIsGivenUpForAWaitThatWasAskedFor(t *testing.T) {
+	t.Parallel()
+	short := policy
+	short.Deduplicates = Window(30 * time.Minute)
+	row := claimedRow(1, false)
+	row.Window = short.Deduplicates
+	for name, s := range map[string]Settlement{
+		"window":     Decide(short, row, Outcome{Kind: MaybeArrived, Code: "r", After: time.Hour}, start),
+		"deliver_by": Decide(policy, withDeliverBy(claimedRow(1, false), start.Add(time.Minute)), Outcome{Kind: MaybeArrived, Code: "r", After: time.Hour}, start),
+	} {
+		if wait := s.LaneAt.Sub(start); s.Status != Pending || wait > 2*time.Second {
+			t.Errorf("%s: %s, waits %v, want another attempt after the usual wait", name, s.Status, wait)
+		}
+	}
+}
+
+func withDeliverBy(row Row, at time.Time) Row { row.DeliverBy = at; return row }
 
 // TestWindowHolds pins the boundary: maybe_since + window > until + late_arrival + 5 s.
 func TestWindowHolds(t *testing.T) {
