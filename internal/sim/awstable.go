@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -37,6 +38,13 @@ func (t *awsTable) row(id outbox.ID) (outbox.Row, bool) {
 }
 
 func (t *awsTable) delete(id outbox.ID) { t.Delete(id.PK()) }
+
+func (t *awsTable) spoil(id outbox.ID, d *stage.Dice) {
+	item := maps.Clone(t.Item(id.PK()))
+	attribute := stage.Pick(d, schema.Payload, schema.AttemptCount, schema.Until, schema.DeliverBy, schema.ClaimedAt, schema.Headers)
+	item[attribute] = &types.AttributeValueMemberNULL{Value: true}
+	t.Table.Put(item)
+}
 
 func decoded(item stagedb.Item) outbox.Row {
 	if item == nil {

@@ -39,16 +39,27 @@ func (t *memoryTable) row(id outbox.ID) (outbox.Row, bool) {
 	return row, err == nil
 }
 
-// delete puts all other rows into a new store: one in memory forgets nothing.
 func (t *memoryTable) delete(id outbox.ID) {
+	t.replace(id, func(*outbox.Row) bool { return false })
+	t.places[id] = append(t.places[id], place{from: time.Now()})
+}
+
+func (t *memoryTable) spoil(id outbox.ID, _ *stage.Dice) {
+	t.replace(id, func(row *outbox.Row) bool {
+		row.Payload, row.Unreadable = nil, errUnreadable
+		return true
+	})
+}
+
+// replace puts all rows into a new store, one of them changed, if it stays: a store forgets nothing by itself.
+func (t *memoryTable) replace(id outbox.ID, change func(*outbox.Row) (stays bool)) {
 	rows := t.Rows()
 	t.Store = &memory.Store{}
 	for _, row := range rows {
-		if row.ID != id {
-			_ = t.Put(context.Background(), row) // it is another's place
+		if row.ID != id || change(&row) {
+			_ = t.Put(context.Background(), row) // its place is free
 		}
 	}
-	t.places[id] = append(t.places[id], place{from: time.Now()})
 }
 
 // try applies a write and shows the law what it did.

@@ -25,7 +25,7 @@ func TestNothingOfInterestNeverHappens(t *testing.T) {
 	play.Happens(t, 400,
 		"claimed", "taken over", "died", "paused", "recognised by the remote", "sent again though it may have arrived",
 		"took effect a minute late", "pausing a destination", "limiting a destination", "spoiling the control of a destination",
-		"a run left out a destination", "deleted by the time to live",
+		"a run left out a destination", "deleted by the time to live", "a foreign hand broke a row",
 		"fast path made completed of dispatching", "fast path made pending of dispatching", "fast path made outcome_unknown of dispatching",
 		"dispatcher made completed of dispatching", "dispatcher made pending of dispatching",
 		"dispatcher made failed of dispatching", "dispatcher made outcome_unknown of dispatching",

@@ -127,7 +127,7 @@ func (l *law) mustNotBeNew(o *operation, row outbox.Row) {
 		return
 	}
 	now := o.claim.At
-	isNew := row.Status == outbox.Pending && row.Token == "" && !row.LaneAt.After(now.Add(o.by.policy(row.Destination).HeadStart)) &&
+	isNew := row.Status == outbox.Pending && row.Unreadable == nil && row.Token == "" && !row.LaneAt.After(now.Add(o.by.policy(row.Destination).HeadStart)) &&
 		(row.DeliverBy.IsZero() || now.Before(row.DeliverBy))
 	l.Must(!isNew, "effort", "%s was refused, and the row is new", o)
 }

@@ -16,6 +16,8 @@ type table interface {
 	row(id outbox.ID) (outbox.Row, bool)
 	// delete is what the time to live does. The world's mutex is held.
 	delete(id outbox.ID)
+	// spoil makes a row unreadable. The world's mutex is held.
+	spoil(id outbox.ID, d *stage.Dice)
 }
 
 // store is all that processes, applications and people ask of a table.

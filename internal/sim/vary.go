@@ -14,6 +14,8 @@ type varied struct {
 	writers time.Duration
 	// expires: rows do not stay for longer than they must, and the table's time to live deletes them.
 	expires bool
+	// broken are times at which a foreign hand breaks a row that waits.
+	broken []time.Duration
 	// silentFrom and silentUntil are when no schedule starts anything.
 	silentFrom, silentUntil time.Duration
 }
@@ -29,6 +31,11 @@ func (p *plan) vary(d *stage.Dice) {
 	if d.Chance(0.3) {
 		p.varied.silentFrom = time.Duration(d.Unit() * float64(p.length))
 		p.varied.silentUntil = p.varied.silentFrom + d.Between(2*time.Minute, 15*time.Minute)
+	}
+	if d.Chance(0.3) {
+		for range 1 + d.Below(4) {
+			p.varied.broken = append(p.varied.broken, d.Between(time.Second, p.length))
+		}
 	}
 	if d.Chance(0.5) {
 		for i := range p.versions[1:] {
@@ -82,6 +89,24 @@ func (v *version) has(destinations []destination, name string) bool {
 		}
 	}
 	return false
+}
+
+// breakages are what a foreign hand does to rows that nobody holds: one thing about them cannot be read any more.
+func (w *world) breakages() (all []happening) {
+	for n, at := range w.varied.broken {
+		d := stage.Roll(w.Seed, "broken", n)
+		id := w.rows[d.Below(len(w.rows))].ID
+		all = append(all, happening{at, func(int) {
+			w.Mu.Lock()
+			defer w.Mu.Unlock()
+			if row, _ := w.table.row(id); row.Status == outbox.Pending || row.Status == outbox.OutcomeUnknown {
+				w.Happened["a foreign hand broke a row"]++
+				w.Note(0, "a foreign hand breaks %s", id)
+				w.table.spoil(id, d)
+			}
+		}})
+	}
+	return all
 }
 
 // expiries are when the table's time to live deletes some of what it may.

@@ -58,7 +58,7 @@ type happening struct {
 
 // play lets the troubled time pass, then the calm one, and looks at what is left.
 func (w *world) play() {
-	happenings := slices.Concat(w.puts(), w.polls(), w.sweeps(), w.reconciliations(), w.orders(), w.says(), w.expiries())
+	happenings := slices.Concat(w.puts(), w.polls(), w.sweeps(), w.reconciliations(), w.orders(), w.says(), w.expiries(), w.breakages())
 	slices.SortStableFunc(happenings, func(a, b happening) int { return cmp.Compare(a.at, b.at) })
 	for i, h := range happenings {
 		slot := stage.WorldSlots + i%stage.OwnSlots

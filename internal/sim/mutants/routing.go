@@ -208,6 +208,11 @@ func (m Move) sameAttempt`},
 		from: `		return DrainingMember
 	}`, to: `		return NoMember
 	}`},
+	{name: "routing: a message that nobody counts is a new one", file: routeBatchGo,
+		from: `f.Receives != 1 && `, to: `f.Receives > 1 && `},
+	{name: "routing: a consumer under two names is two", file: dbGroupsGo,
+		from: `				m.Draining = true
+`, to: ``},
 	{name: "routing: nothing left is a refusal", file: routeStagesGo,
 		from: `NotSent: ForwardNotSent`, to: `NotSent: ForwardRefused`},
 	{name: "routing: a consumer of the configuration cannot be drained", file: dbGroupsGo,

@@ -316,6 +316,8 @@ var table = []mutant{
 	{name: "DynamoDB: a reader's write is not fenced by the status", file: dbWriteGo, sdk: true,
 		from: `	w.RequireIs(schema.Status, dynamo.Text(string(row.Status)))
 	if`, to: `	if`},
+	{name: "DynamoDB: what cannot be read is fenced by what it would mean", file: dbWriteGo, sdk: true,
+		from: `ok && row.Unreadable != nil {`, to: `ok && false && raw.status != nil {`},
 	{name: "DynamoDB: a put replaces the row that is there", file: dbPutGo, sdk: true,
 		from: `		schema.ExpiresAt, " <= ", w.Value(dynamo.Number(time.Now().Unix())))`, to: `		schema.ExpiresAt, " <= ", w.Value(dynamo.Number(time.Now().Unix())), " OR attribute_exists(", w.Name(schema.Status), ")")`},
 	{name: "DynamoDB: a put again is a conflict", file: dbPutGo, sdk: true,

@@ -103,7 +103,7 @@ func (i *instance) read(g *group) (routing.Snapshot, error) {
 // spoilMember writes something about a member that nobody can read.
 func (g *group) spoilMember(id string) {
 	g.put(schema.MemberItem+schema.Separator+id, map[string]types.AttributeValue{
-		schema.Target: text("sqs:queue-of-" + id), schema.Weight: text(secret),
+		schema.Target: text(target(id)), schema.Weight: text(secret),
 	})
 }
 

@@ -39,6 +39,7 @@ type said struct {
 	draining bool
 	lease    time.Time
 	limit    int64
+	target   string
 	// spoilt: a foreign hand has written something that nobody can read. Then it says nothing.
 	spoilt bool
 }
@@ -53,7 +54,7 @@ func newGroupState(w *world, planned *plannedGroup) *group {
 	}
 	for i, c := range planned.consumers {
 		if g.configured[c.id] = stage.Roll(w.Seed, "configured", planned.name, c.id).Chance(0.5); !g.configured[c.id] {
-			g.join(i, time.Time{})
+			g.join(i, time.Time{}, "")
 		}
 	}
 	return g
@@ -66,26 +67,34 @@ func (g *group) member(i int) routing.Consumer {
 	if !g.troubled() {
 		limit = routing.Unlimited
 	}
-	return routing.Consumer{ID: c.id, Target: "sqs:queue-of-" + c.id, Weight: 1, ConsumerState: routing.ConsumerState{MaxInFlight: limit}}
+	return routing.Consumer{ID: c.id, Target: target(c.id), Weight: 1, ConsumerState: routing.ConsumerState{MaxInFlight: limit}}
 }
 
-// members are the consumers that a snapshot must have.
+func target(id string) string { return "sqs:queue-of-" + id }
+
+// members are the consumers that a snapshot must have. Who joined with the target of another gets nothing new: those of
+// the configuration come first, the others in their order.
 func (g *group) members() routing.Group {
 	all := routing.NewGroup(g.name)
-	for i, c := range g.consumers {
-		m, s := g.member(i), g.said[c.id]
-		if s != nil && s.spoilt {
-			s = nil
+	taken := map[string]bool{}
+	for _, configured := range []bool{true, false} {
+		for i, c := range g.consumers {
+			m, s := g.member(i), g.said[c.id]
+			if s != nil && s.spoilt {
+				s = nil
+			}
+			switch {
+			case g.configured[c.id] != configured || !configured && (s == nil || !s.joined):
+				continue
+			case configured:
+				m.Draining = s != nil && s.draining
+			default:
+				m.Target, m.LeaseUntil, m.MaxInFlight = s.target, s.lease, s.limit
+				m.Draining = s.draining || taken[m.Target]
+			}
+			all = all.With(m)
+			taken[m.Target] = taken[m.Target] || m.LeaseUntil.IsZero() || time.Now().Before(m.LeaseUntil)
 		}
-		switch {
-		case g.configured[c.id]:
-			m.Draining = s != nil && s.draining
-		case s != nil && s.joined:
-			m.Draining, m.LeaseUntil, m.MaxInFlight = s.draining, s.lease, s.limit
-		default:
-			continue
-		}
-		all = all.With(m)
 	}
 	return all
 }
@@ -107,12 +116,16 @@ func (g *group) done(err error) {
 
 const by = "operator"
 
-func (g *group) join(i int, lease time.Time) {
+// join has a consumer join, with the target of another if one is named.
+func (g *group) join(i int, lease time.Time, as string) {
 	m := g.member(i)
 	m.LeaseUntil = lease
+	if as != "" {
+		m.Target = target(as)
+	}
 	g.done(g.control.Join(context.Background(), g.name, m, by))
 	s := g.of(m.ID)
-	s.joined, s.lease, s.limit, s.spoilt = true, lease, m.MaxInFlight, false
+	s.joined, s.lease, s.limit, s.spoilt, s.target = true, lease, m.MaxInFlight, false, m.Target
 }
 
 func (g *group) drain(id string, draining bool) {
@@ -160,9 +173,11 @@ func (g *group) change(c change) {
 	until := time.Now().Add(c.lease).Truncate(time.Millisecond)
 	switch c.what {
 	case joins:
-		g.join(c.consumer, time.Time{})
+		g.join(c.consumer, time.Time{}, "")
 	case rents:
-		g.join(c.consumer, until)
+		g.join(c.consumer, until, "")
+	case copies:
+		g.join(c.consumer, time.Time{}, g.consumers[0].id)
 	case renews:
 		g.renew(id, until)
 	case leaves:
@@ -191,9 +206,12 @@ func (g *group) change(c change) {
 	case hides:
 		g.hidden = until
 	}
-	was, there := before.Consumer(id)
-	if is, stays := g.members().Consumer(id); there != stays || was.Draining != is.Draining || !was.LeaseUntil.Equal(is.LeaseUntil) {
-		g.since[id] = time.Now()
+	for _, c := range g.consumers { // one may be what another was
+		was, there := before.Consumer(c.id)
+		is, stays := g.members().Consumer(c.id)
+		if there != stays || was.Draining != is.Draining || !was.LeaseUntil.Equal(is.LeaseUntil) {
+			g.since[c.id] = time.Now()
+		}
 	}
 	g.Happened["in a group: "+c.what.String()]++
 	if c.what >= swapsFunction {
@@ -204,7 +222,7 @@ func (g *group) change(c change) {
 
 func (k changeKind) String() string {
 	return [...]string{
-		"joining", "leaving", "draining", "staying", "renting", "renewing", "a deployment", "spoiling", "vanishing", "returning",
+		"joining", "leaving", "draining", "staying", "renting", "renewing", "copying", "a deployment", "spoiling", "vanishing", "returning",
 		"a new function", "a function that is none", "a function that nobody can read", "the function as configured",
 		"a new policy", "no such group",
 	}[k]
@@ -225,7 +243,7 @@ func (g *group) calmDown() {
 		default:
 			g.drain(c.id, false)
 			if s.joined && (s.lease.IsZero() || s.lease.After(time.Now())) {
-				g.join(i, s.lease)
+				g.join(i, s.lease, "")
 			}
 		}
 	}

@@ -29,7 +29,9 @@ type plannedGroup struct {
 	batch      int           // messages an invocation is given at most
 	pollers    int           // invocations at once
 	// deletes: the router deletes by itself what has come to its end; else who invokes it does.
-	deletes   bool
+	deletes bool
+	// uncounted: the queue does not say how often it handed a message out.
+	uncounted bool
 	consumers []consumer
 	function  functionOdds
 	ingress   queueOdds
@@ -78,6 +80,7 @@ const (
 	stays // it drains no more
 	rents // it is a member until its lease ends, unless it renews
 	renews
+	copies       // it joins with the target of another
 	deploys      // it is one of the configuration, or is not any more
 	spoilsMember // a foreign hand writes about it what nobody can read
 	vanishes
@@ -174,6 +177,7 @@ func newGroup(d *stage.Dice, p plan, i int) plannedGroup {
 			double: stage.Some(d, 0.3), wait: stage.Some(d, 0.3), throttle: stage.Some(d, 0.4), ghost: stage.Some(d, 0.4), old: d.Unit(),
 		},
 	}
+	g.uncounted = stage.Roll(uint64(*d), "uncounted").Chance(0.1)
 	for c := range stage.Pick(d, 0, 1, 2, 3, 3, 4, 5, 6) {
 		g.consumers = append(g.consumers, newConsumer(d, p, c))
 	}

@@ -76,6 +76,9 @@ func (q *queue) receive() (batch []routing.Incoming) {
 			Group: q.name, Handle: fmt.Sprintf("%s %d %d", handleMark, m.number, m.receives),
 			SentAt: m.sentAt, Receives: m.receives, Bytes: len(m.body), AttributeCount: 1, Source: m,
 		}
+		if q.uncounted {
+			in.Receives = 0
+		}
 		if m.oversize {
 			in.AttributeCount = routing.MaxIncomingAttributes + 1
 		}

@@ -27,7 +27,7 @@ func TestNothingOfInterestNeverHappens(t *testing.T) {
 		"given up: max_wait", "given up: nobody_left", "given up: oversize", "given up: receive_count",
 		"handed out again though deleted", "handed out twice", "paused", "rerouted: declined", "rerouted: errored",
 		"rerouted: lapsed", "rerouted: refused", "throttled",
-		"in a group: a deployment", "in a group: a function that is none", "in a group: a function that nobody can read",
+		"in a group: a deployment", "in a group: copying", "in a group: a function that is none", "in a group: a function that nobody can read",
 		"in a group: draining", "in a group: joining", "in a group: leaving", "in a group: no such group", "in a group: renewing",
 		"in a group: renting", "in a group: spoiling", "in a group: staying", "in a group: the function as configured",
 	)
