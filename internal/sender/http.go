@@ -123,6 +123,7 @@ func (o HTTPOptions) check() error {
 //	409                             unknown if the remote deduplicates, else permanent
 //	302 303 499                     unknown: many answer so after the work, or in the middle of it
 //	500 502 503 504, other 5xx      unknown: the effect may have happened before what went wrong
+//	other 4xx with a Retry-After    retryable, but for 401 and 403
 //	other 3xx, other 4xx, 501 505   permanent
 //	401 403                         retryable if the secret has changed since, or cannot be read again
 //

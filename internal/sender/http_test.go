@@ -161,6 +161,12 @@ func TestMisbehavingRemoteIsSentOneRequestAndNothingIsGuessed(t *testing.T) {
 		{name: "wait where nothing is certain", script: says("HTTP/1.1 503 Later\r\nRetry-After: 7\r\n\r\n"),
 			want: outbox.Outcome{Kind: outbox.MaybeArrived, Code: "landfall.http.status_503", After: 7 * time.Second}},
 		{name: "given up on in the middle", script: says("HTTP/1.1 408 Request Timeout\r\n\r\n"), want: unknown("status_408")},
+		{name: "refused for now", script: says("HTTP/1.1 413 Too Much\r\nRetry-After: 60\r\n\r\n"), want: outbox.Retryable("landfall.http.status_413", time.Minute)},
+		{name: "refused for now, known to be for good", options: func(o *sender.HTTPOptions) {
+			o.Statuses = map[int]outbox.OutcomeKind{413: outbox.Refused}
+		}, script: says("HTTP/1.1 413 Too Much\r\nRetry-After: 60\r\n\r\n"), want: outbox.Permanent("landfall.http.status_413")},
+		{name: "moved for now", script: says("HTTP/1.1 307 There\r\nRetry-After: 60\r\nLocation: /there\r\n\r\n"), want: outbox.Permanent("landfall.http.status_307")},
+		{name: "refused without a time", script: says("HTTP/1.1 413 Too Much\r\nRetry-After: soon\r\n\r\n"), want: outbox.Permanent("landfall.http.status_413")},
 		{name: "conflict", script: says("HTTP/1.1 409 Conflict\r\n\r\n"), want: outbox.Permanent("landfall.http.status_409")},
 		{name: "conflict where it deduplicates", options: func(o *sender.HTTPOptions) { o.Deduplicates = true },
 			script: says("HTTP/1.1 409 Conflict\r\n\r\n"), want: unknown("status_409")},

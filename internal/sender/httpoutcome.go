@@ -40,7 +40,7 @@ func (h *HTTP) outcome(x egress.Exchange, stale bool, now time.Time) outbox.Outc
 	}
 	code := codePrefix + "status_" + strconv.Itoa(x.Answer.Status)
 	wait := retryAfter(x.Answer.Header.Get("Retry-After"), now)
-	switch h.kind(x, stale) {
+	switch h.kind(x, stale, wait) {
 	case outbox.Landed:
 		if !x.Written {
 			return outbox.Unknown(h.ref(x.Answer), CodeEarlyAnswer)
@@ -76,8 +76,8 @@ func unanswered(x egress.Exchange) outbox.Outcome {
 // (https://github.com/googleapis/googleapis/blob/master/google/rpc/code.proto).
 const statusCanceled = 499
 
-// kind is what a final answer means here.
-func (h *HTTP) kind(x egress.Exchange, stale bool) outbox.OutcomeKind {
+// kind is what a final answer means here that asks to wait for so long.
+func (h *HTTP) kind(x egress.Exchange, stale bool, wait time.Duration) outbox.OutcomeKind {
 	status := x.Answer.Status
 	if kind, ok := h.o.Statuses[status]; ok {
 		return kind
@@ -102,10 +102,13 @@ func (h *HTTP) kind(x egress.Exchange, stale bool) outbox.OutcomeKind {
 			return outbox.MaybeArrived
 		}
 	}
-	switch status / 100 {
-	case 2:
+	refusal := status == http.StatusUnauthorized || status == http.StatusForbidden // of a secret, which waiting does not mend
+	switch {
+	case status < 300:
 		return outbox.Landed
-	case 3, 4:
+	case status >= 400 && status < 500 && wait > 0 && !refusal: // RFC 9110, section 15.5.14, says so of 413
+		return outbox.NotArrived
+	case status < 500:
 		return outbox.Refused
 	default:
 		return outbox.MaybeArrived
