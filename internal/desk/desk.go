@@ -71,8 +71,9 @@ type Desk struct {
 	made   []string                       // queues
 }
 
-// concurrency of each function: enough for all batches that the stream's mapping has at once, ten for each of four shards.
-const concurrency = 40
+// streamConcurrency is enough for all batches that the stream's mapping has at once, ten for each of four shards. For the others
+// it would only mean that a slow machine, where scheduled runs overlap, becomes slower.
+const streamConcurrency = 40
 
 // FunctionCaller is what the ledger calls the function of that name.
 func FunctionCaller(name string) string { return "landfall-" + name }
@@ -112,7 +113,11 @@ func (d *Desk) start(ctx context.Context, o Options, file string) error {
 		if err != nil {
 			return err
 		}
-		stack.Functions = append(stack.Functions, devstack.Function{Concurrency: concurrency, Name: name, Path: binary, Timeout: timeout})
+		f := devstack.Function{Name: name, Path: binary, Timeout: timeout}
+		if name == "stream" {
+			f.Concurrency = streamConcurrency
+		}
+		stack.Functions = append(stack.Functions, f)
 	}
 	for i, f := range stack.Functions {
 		env := map[string]string{
