@@ -107,13 +107,12 @@ type Step struct {
 // Where delivery counts as acceptance:
 //
 //	pending    returned                     mark it again, hold, forward to the same consumer
-//	pending    returned, not taken          somebody else is there: select
-//	                                        else extend, hold, forward to the same consumer
+//	pending    returned, not taken          extend, hold, forward to the same consumer; if that left: select
 //	pending    delivered                    accept, delete
 //	pending    errored, unknown             nothing: it is held
 //	pending    refused                      as above, unless it is marked: another forward may have been taken.
-//	                                        Nobody else, or nobody chosen: extend as not taken, hold with back-off
-//	pending    not sent                     hold with back-off
+//	                                        Nobody else, or nobody chosen: as not sent
+//	pending    not sent                     extend as not taken, hold with back-off; marked: hold with back-off
 func Decide(s Situation) Step {
 	switch s.Receipt.State {
 	case Accepted:
@@ -212,9 +211,10 @@ func (s Situation) extend() Move {
 // again, and no other. If it demonstrably was not, another may.
 func (s Situation) deliverAgain() Step {
 	switch {
+	case s.Current != NoMember:
 	case s.Receipt.notTaken() && s.Others:
 		return Step{Select: true, End: EndRefused, Seen: s.Now}
-	case s.Current == NoMember:
+	default:
 		return s.wait()
 	}
 	step := Step{Hold: s.until(s.Now.Add(s.Policy.AcceptTimeout)), Forward: true}
@@ -253,7 +253,7 @@ func (s Situation) answered() Step {
 		return Step{Select: true, End: end, Seen: s.Now}
 	}
 	if onDelivery {
-		return s.stay(end == EndRefused && !s.Receipt.Again)
+		return s.stay(!s.Receipt.Again)
 	}
 	return s.stay(s.Receipt.Extensions > 0 && s.Current == LiveMember) // or it would not be forwarded any more
 }

@@ -203,7 +203,6 @@ func TestOnDelivery(t *testing.T) {
 		w.consumer("b", w.ignores(), func(c *routing.Consumer) { c.MaxInFlight = 0 })
 		w.send("m1")
 		w.drive(time.Minute)
-		w.expect("forwarded to", w.forwarded("m1"), []string{"a"})
 		w.consumer("b", w.ignores())
 		w.drive(time.Minute)
 		r := w.end("m1")
@@ -217,6 +216,34 @@ func TestOnDelivery(t *testing.T) {
 		if n := len(w.forwarded("m1")); n < 3 {
 			w.Errorf("it was tried %d times in a minute", n)
 		}
+		w.consumer("b", w.ignores())
+		w.drive(time.Minute)
+		w.expect("accepted by", w.end("m1").Consumer, "b")
+	})
+	onDelivery("a line that was down does not tie the message to a consumer that refuses, nor away from one that does not", func(w *world) {
+		for _, id := range []string{"a", "b"} {
+			w.consumer(id, answers(routing.Answer{Kind: routing.NotSent, Text: "NotConnected"}))
+		}
+		w.send("m1")
+		w.drive(10 * time.Second)
+		w.consumer("a", w.ignores())
+		w.send("m2")
+		w.drive(time.Minute)
+		w.expect("the line is up again", w.end("m1").Consumer, "a")
+		w.consumer("a", answers(routing.Answer{Kind: routing.NotSent, Text: "NotConnected"}))
+		w.send("m3")
+		w.drive(10 * time.Second)
+		w.consumer("a", refuses())
+		w.consumer("b", w.ignores())
+		w.drive(time.Minute)
+		w.expect("its queue is gone", w.end("m3").Consumer, "b")
+		w.end("m2")
+	})
+	onDelivery("a refusal is not forgotten with the consumer that refused", func(w *world) {
+		w.consumer("a", refuses())
+		w.send("m1")
+		w.invoke(w.receive())
+		w.remove("a")
 		w.consumer("b", w.ignores())
 		w.drive(time.Minute)
 		w.expect("accepted by", w.end("m1").Consumer, "b")

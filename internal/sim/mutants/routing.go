@@ -119,7 +119,7 @@ func (m Move) sameAttempt`},
 	{name: "routing: a refusal that was noted outlives the forwards of others", file: routeReceiptGo,
 		from: `r.Mark != "" && r.Extensions == 0 && !r.Again`, to: `r.Mark != "" && r.Extensions == 0`},
 	{name: "routing: a refusal is noted though another invocation may have delivered", file: routeDecideGo,
-		from: `s.stay(end == EndRefused && !s.Receipt.Again)`, to: `s.stay(end == EndRefused)`},
+		from: `return s.stay(!s.Receipt.Again)`, to: `return s.stay(true)`},
 	{name: "routing: a deadline is moved though others are there", file: routeDecideGo,
 		from: `	case s.Others:
 		return Step{Select: true, End: end, Seen: s.Now}

@@ -1,6 +1,7 @@
 package routingsim
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -38,7 +39,7 @@ func (l *law) moving(i *instance, m routing.Move) {
 			answers, noted := p.told.answers[from.Token], nowhere(from)
 			must(noted || len(answers) > 0 && slices.Contains(answers, kind), "I9", "no forward was answered so")
 			must(m.End == routing.EndRefused || !from.OnDelivery, "I9", "a function that fails may have done it")
-			must(!from.OnDelivery || noted || p.told.wrote[from.Token], "I9", "another invocation may have delivered it")
+			must(!from.OnDelivery || noted || p.told.wrote[cmp.Or(from.Mark, from.Token)], "I9", "another invocation may have delivered it")
 		default:
 			must(false, "I9", "it says not why")
 		}
@@ -48,14 +49,14 @@ func (l *law) moving(i *instance, m routing.Move) {
 		case m.NotTaken:
 			must(slices.ContainsFunc(answers, func(a routing.AnswerKind) bool { return a != routing.NoAnswer && a != routing.Taken }),
 				"effort", "no forward was answered so")
-			must(!from.OnDelivery || len(answers) == 1 && answers[0] == routing.NotTaken && !from.Again, "I9", "it may have been delivered")
+			must(!from.OnDelivery || len(answers) == 1 && (answers[0] == routing.NotTaken || answers[0] == routing.NotSent) && !from.Again, "I9", "it may have been delivered")
 		case from.OnDelivery:
 			must(nowhere(from), "I9", "it may have been delivered")
 		default:
 			must(!m.At.Before(from.Deadline), "schedule", "its deadline has not come")
 			later(i.lapses, lapse{m.Group, from.Consumer}, from.Deadline)
 		}
-		must(len(others) == 0 || from.OnDelivery && m.NotTaken, "effort", fmt.Sprintf("%v are there", others))
+		must(len(others) == 0 || from.OnDelivery, "effort", fmt.Sprintf("%v are there", others))
 		must(slices.Contains(live(s, m.At), from.Consumer) || from.OnDelivery, "effort", from.Consumer+" is no live member")
 		must(m.Deadline.Equal(m.At.Add(s.Policy.AcceptTimeout)), "schedule", "the deadline is another")
 	case routing.Accept:

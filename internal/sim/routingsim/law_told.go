@@ -18,7 +18,7 @@ type told struct {
 	// receipts are as last told, tokens those of the attempts that it knows of.
 	receipts map[routing.ID]routing.Receipt
 	tokens   map[string]bool
-	// wrote are the attempts that it wrote itself.
+	// wrote are the attempts and extensions that it wrote itself.
 	wrote map[string]bool
 	// candidates are those that routing functions were shown, and picks what they answered, by message and attempt.
 	candidates, picks map[string][]string
@@ -104,7 +104,7 @@ func (l *law) toldWrite(i *instance, m routing.Move, r routing.Receipt, err erro
 	default:
 		i.knows(r)
 		switch m.Kind {
-		case routing.Assign, routing.Reassign:
+		case routing.Assign, routing.Reassign, routing.Extend:
 			p.told.wrote[m.Token] = true
 		}
 		if m.Kind == routing.Reassign {
