@@ -134,8 +134,13 @@ func (w *world) claims(workers, effects int) Claims {
 	}
 }
 
-// arrive puts rows at random times, in the mean so many within so long, and tells when each was committed.
+// arrive puts rows of the destination at random times, in the mean so many within so long, and tells when each was committed.
 func (w *world) arrive(rows int, within time.Duration, committed func(key string, at time.Time)) {
+	w.Helper()
+	w.arriveAt(destination, rows, within, committed)
+}
+
+func (w *world) arriveAt(destination string, rows int, within time.Duration, committed func(key string, at time.Time)) {
 	w.Helper()
 	random := rand.New(rand.NewPCG(7, uint64(rows)))
 	var puts sync.WaitGroup

@@ -68,8 +68,9 @@ func TestNoFigureIsAboveItsBoundOrOtherThanPublished(t *testing.T) {
 			}
 		})
 		section("latency", func(t *testing.T) {
-			c.FastPath = latency(t, rows, true)
-			c.Sweep = latency(t, rows, false)
+			c.FastPath = latency(t, rows, true, false)
+			c.Beside = latency(t, 4*rows, true, true)
+			c.Sweep = latency(t, rows, false, false)
 		})
 	})
 	if t.Failed() {

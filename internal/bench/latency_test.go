@@ -13,13 +13,13 @@ import (
 )
 
 // latency counts from the commits of rows to their sends, by the fast path or, without it, by a sweep every minute.
-// Rows come at random times, 20 a second.
-func latency(t *testing.T, rows int, fast bool) (l Latency) {
+// Rows come at random times, 20 a second. beside adds a row each second for a destination that hangs.
+func latency(t *testing.T, rows int, fast, beside bool) (l Latency) {
 	t.Helper()
 	inBubble(t, localaws.Options{Faults: hops(uint64(rows), false)}, policy(4), func(w *world) {
 		var mu sync.Mutex
 		sent, committed := map[string]time.Time{}, map[string]time.Time{}
-		w.policy.Concurrency = 16
+		w.policy.Concurrency, w.hangs = 16, beside
 		w.send = func(_ context.Context, row outbox.Row) outbox.Outcome {
 			mu.Lock()
 			sent[row.Key] = time.Now()
@@ -37,6 +37,9 @@ func latency(t *testing.T, rows int, fast bool) (l Latency) {
 				committed[key] = at
 			})
 		})
+		if beside {
+			running.Go(func() { w.arriveAt(hanging, rows/20, within, nil) })
+		}
 		if fast {
 			running.Go(func() { w.follow(ctx, fullBatch, devstack.MaxParallelizationFactor, func() { time.Sleep(invokeTime) }) })
 			time.Sleep(within + 10*time.Second)

@@ -94,8 +94,8 @@ func (d Details) tables() map[string]string {
 	all["linear"] = linear + line("1, with a worker that sends 16 at a time: the partition's limit", number(d.AtLimit.PerSecond), "")
 
 	latency := header("commit to send", "50 %", "90 %", "99 %", "invocations of an effect", "read units")
-	for i, l := range []Latency{d.FastPath, d.Sweep} {
-		latency += line([]string{"the fast path", "the sweep alone"}[i], ms(l.At[50]), ms(l.At[90]), ms(l.At[99]), number(l.Invocations), number(l.Reads))
+	for i, l := range []Latency{d.FastPath, d.Beside, d.Sweep} {
+		latency += line([]string{"the fast path", "beside a destination that hangs", "the sweep alone"}[i], ms(l.At[50]), ms(l.At[90]), ms(l.At[99]), number(l.Invocations), number(l.Reads))
 	}
 	all["latency"] = latency
 

@@ -18,12 +18,13 @@ type process struct {
 	store    *outboxdb.Store
 	controls *outboxdb.Controls
 	read     time.Time
+	stalls   outbox.Stalls
 }
 
 const controlsFor = 5 * time.Second
 
 // run runs one invocation in a process: the one that was idle last if there is one, as Lambda does.
-func (w *world) run(invocation func(store *outboxdb.Store)) {
+func (w *world) run(invocation func(*process)) {
 	w.Helper()
 	w.mu.Lock()
 	var p *process
@@ -41,7 +42,7 @@ func (w *world) run(invocation func(store *outboxdb.Store)) {
 			w.Error(err)
 		}
 	}
-	invocation(p.store)
+	invocation(p)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.idle = append(w.idle, p)
@@ -50,9 +51,9 @@ func (w *world) run(invocation func(store *outboxdb.Store)) {
 // sweep is one invocation of dispatch, for a part of the shards. What ctx ends is no error.
 func (w *world) sweep(ctx context.Context, part, of int) (report outbox.Report) {
 	w.Helper()
-	w.run(func(store *outboxdb.Store) {
+	w.run(func(p *process) {
 		observer := w.observer()
-		d := outbox.Dispatcher{Store: store, Destinations: w.destinations(), ClaimedBy: sweepID, Observer: observer, Part: part, Of: of}
+		d := outbox.Dispatcher{Store: p.store, Destinations: w.destinations(), ClaimedBy: sweepID, Observer: observer, Part: part, Of: of}
 		invocation, cancel := context.WithTimeout(ctx, 105*time.Second) // as deployed, for sends of 30 s
 		defer cancel()
 		var err error
@@ -70,9 +71,9 @@ func (w *world) deliver(ctx context.Context, event []byte) error {
 	if err != nil {
 		return err
 	}
-	w.run(func(store *outboxdb.Store) {
+	w.run(func(p *process) {
 		observer := w.observer()
-		d := outbox.Dispatcher{Store: store, Destinations: w.destinations(), ClaimedBy: requestID, Observer: observer}
+		d := outbox.Dispatcher{Store: p.store, Destinations: w.destinations(), ClaimedBy: requestID, Observer: observer, Stalls: &p.stalls}
 		ctx, cancel := context.WithTimeout(ctx, 50*time.Second)
 		defer cancel()
 		_, err = d.Deliver(ctx, rows)

@@ -54,7 +54,9 @@ type Counted struct {
 	Linear      []Linear `json:"linear"`
 	AtLimit     Linear   `json:"linear_at_the_limit"` // one shard, and a worker that could do more
 	FastPath    Latency  `json:"latency_fast_path"`
-	Sweep       Latency  `json:"latency_sweep"`
+	// Beside is the fast path's while another destination hangs.
+	Beside Latency `json:"latency_beside_one_that_hangs"`
+	Sweep  Latency `json:"latency_sweep"`
 }
 
 // Effect is what an effect costs in the mean, from its put to its end.

@@ -77,7 +77,7 @@ func TestNoPlotIsBroken(t *testing.T) {
 	d.Effects = []Effect{{Name: "1 <KB>", Way: InTransaction, Gzip: true, Batch: fullBatch, TableWrites: 4, IndexWrites: 2, MetricBytes: 300}}
 	d.Deployed = []Claims{{Workers: 1}, {Workers: 64}}
 	d.Overlapping = []Claims{{Workers: 1}, {Workers: 64, Wasted: 63}}
-	d.FastPath.At, d.Counted.Sweep.At = make([]float64, 101), make([]float64, 101)
+	d.FastPath.At, d.Beside.At, d.Counted.Sweep.At = make([]float64, 101), make([]float64, 101), make([]float64, 101)
 	var err error
 	if d.Prices, err = prices(); err != nil {
 		t.Fatal(err)

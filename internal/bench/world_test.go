@@ -31,6 +31,9 @@ import (
 
 const destination = "charge"
 
+// hanging is a destination whose remote never answers.
+const hanging = "hanging"
+
 // Callers, as the ledger knows them. What the mapping reads is free.
 const (
 	application = "application"
@@ -48,7 +51,8 @@ type world struct {
 	send    sender
 	look    outbox.Lookup
 
-	filled int // rows that fill has put
+	hangs  bool // one of its destinations
+	filled int  // rows that fill has put
 
 	mu   sync.Mutex
 	idle []*process
@@ -62,6 +66,11 @@ type world struct {
 type sender func(context.Context, outbox.Row) outbox.Outcome
 
 func (s sender) Send(ctx context.Context, row outbox.Row) outbox.Outcome { return s(ctx, row) }
+
+func hangs(ctx context.Context, _ outbox.Row) outbox.Outcome {
+	<-ctx.Done()
+	return outbox.Unknown("", "hangs")
+}
 
 func lands(context.Context, outbox.Row) outbox.Outcome { return outbox.Completed("") }
 
@@ -87,7 +96,7 @@ func inBubble(t *testing.T, o localaws.Options, p outbox.Policy, measure func(*w
 			}
 		}
 		w.box = landfall.New(w.client, landfall.Config{Table: schema.OutboxTable, Destinations: map[string]landfall.Destination{
-			destination: {Shards: p.Shards, HeadStart: p.HeadStart},
+			destination: {Shards: p.Shards, HeadStart: p.HeadStart}, hanging: {Shards: p.Shards, HeadStart: p.HeadStart},
 		}})
 		measure(w)
 	})
@@ -106,7 +115,7 @@ var start = time.UnixMilli(1_795_000_000_123)
 func (w *world) observer() *observe.Observer {
 	w.invocations.Add(1)
 	return observe.New(observe.Config{
-		Destinations: []string{destination}, Logger: observe.NewLogger(&w.logged, "stream", ""),
+		Destinations: []string{destination, hanging}, Logger: observe.NewLogger(&w.logged, "stream", ""),
 		Metrics: io.MultiWriter(&w.measured, metricNames{&w.metrics}), RequestID: requestID,
 	})
 }
@@ -132,7 +141,11 @@ func (m metricNames) Write(p []byte) (int, error) {
 }
 
 func (w *world) destinations() []outbox.Destination {
-	return []outbox.Destination{{Name: destination, Policy: w.policy, Sender: w.send, Lookup: w.look}}
+	list := []outbox.Destination{{Name: destination, Policy: w.policy, Sender: w.send, Lookup: w.look}}
+	if w.hangs {
+		list = append(list, outbox.Destination{Name: hanging, Policy: w.policy, Sender: sender(hangs)})
+	}
+	return list
 }
 
 // follow maps the table's stream to deliver, as deployed, until ctx ends. With each invocation, what delays it happens

@@ -89,6 +89,7 @@ func (l *lanes) deliver(row Row, takenOver bool) {
 	default:
 		a.Sent, a.Outcome = true, l.send(row, checked.Add(l.Policy.SendTimeout))
 		a.Latency = time.Since(checked)
+		l.Stalls.note(l.Name, a.Latency, l.Policy.SendTimeout)
 		s = Decide(l.Policy, row, a.Outcome, l.now())
 	}
 	a.Code = s.Code

@@ -109,6 +109,8 @@ type Dispatcher struct {
 	// Part of Of restricts the run to a share of all lanes; the shares 0 to Of-1 are disjoint and
 	// together cover every lane. Of 0 means all.
 	Part, Of int
+	// Stalls are what the fast path remembers from run to run; nil: nothing.
+	Stalls *Stalls
 }
 
 // Report lists what became of the rows that a run claimed or ended.

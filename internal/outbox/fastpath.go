@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"sync"
 	"time"
 )
 
@@ -15,9 +16,54 @@ type Fresh struct {
 	CreatedAt time.Time
 }
 
+// Stalls are the destinations that held up the fast path lately. A batch ends when its last send does, and the
+// batches behind it wait: the rows of a destination that stalls are left to the sweep for a while, where no other
+// waits for them. The zero value is ready, to be kept from one [Dispatcher.Deliver] to the next; it is safe for
+// concurrent use.
+type Stalls struct {
+	mu    sync.Mutex
+	until map[string]time.Time
+}
+
+const (
+	// slowFrom is how long a send takes that is a stall, whatever came of it.
+	slowFrom = 5 * time.Second
+	// After one the destination is left to the sweep for slowFor, after one that took all the time it had for
+	// hungFor: then a try of 30 s holds up the others for a thirtieth of the time.
+	slowFor = time.Minute
+	hungFor = 15 * time.Minute
+)
+
+// note takes notice of how long a send took, and might have taken.
+func (s *Stalls) note(destination string, took, might time.Duration) {
+	if s == nil || took < slowFrom {
+		return
+	}
+	leave := slowFor
+	if took >= might {
+		leave = hungFor
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.until == nil {
+		s.until = map[string]time.Time{}
+	}
+	s.until[destination] = time.Now().Add(leave)
+}
+
+// stands reports whether a destination is left to the sweep now.
+func (s *Stalls) stands(destination string) bool {
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return time.Now().Before(s.until[destination])
+}
+
 // Deliver is the fast path: it claims rows that were just put, before the sweep looks at them, sends them and
 // settles them. It claims only rows that were never claimed, for at most DeliverFor, and returns when everything
-// in flight is settled. A row of a destination that is retired or not configured here, one for later, one whose
+// in flight is settled. A row of a destination that is retired, stalls or is not configured here, one for later, one whose
 // claim is refused and one that is put off stay in their lanes, for the sweep: reports may be repeated, late or
 // missing.
 //
@@ -39,7 +85,7 @@ func (d *Dispatcher) Deliver(ctx context.Context, rows []Fresh) (Report, error) 
 // deliverFresh starts an attempt at each row that is for now.
 func (l *lanes) deliverFresh(rows []Fresh) {
 	for _, row := range rows {
-		if l.Policy.Retired || row.LaneAt.After(l.dueBy(row, l.now())) {
+		if l.Policy.Retired || l.Stalls.stands(l.Name) || row.LaneAt.After(l.dueBy(row, l.now())) {
 			continue
 		}
 		if !l.begin(true, func() {

@@ -134,6 +134,38 @@ func TestFastPath(t *testing.T) {
 			}
 		}
 	})
+	inWorld(t, "a remote that stalls does not hold up batch after batch", func(w *world) {
+		w.dispatcher.Stalls = &outbox.Stalls{}
+		var took time.Duration
+		w.destination("slow", outbox.Policy{HeadStart: time.Hour}, func(context.Context, outbox.Row) outbox.Outcome {
+			time.Sleep(took)
+			return outbox.Completed("")
+		})
+		w.destination("charge", outbox.Policy{HeadStart: time.Hour}, accepts)
+		slow, others := w.put("slow", 30), w.put("charge", 30)
+		batch := func(want int) {
+			w.Helper()
+			w.expect("claimed", w.fast(w.reports(slow[0], others[0])).Claimed(), want)
+			slow, others = slow[1:], others[1:]
+		}
+		for _, stall := range []struct{ took, leaves time.Duration }{
+			{5*time.Second - time.Millisecond, 0},
+			{5 * time.Second, time.Minute},
+			{outbox.DefaultSendTimeout - time.Millisecond, time.Minute},
+			{outbox.DefaultSendTimeout, 15 * time.Minute},
+		} {
+			took = stall.took
+			batch(2)
+			took = 0
+			if stall.leaves > 0 {
+				batch(1)
+				pass(stall.leaves - time.Millisecond)
+				batch(1)
+				pass(time.Millisecond)
+			}
+			batch(2)
+		}
+	})
 	inWorld(t, "a panicking sender touches no other row", func(w *world) {
 		w.destination("charge", charge, func(_ context.Context, row outbox.Row) outbox.Outcome {
 			if row.Key == "0" {

@@ -33,6 +33,7 @@ type Function struct {
 	Store        *outboxdb.Store
 	Controls     *Controls
 	Logger       *slog.Logger
+	stalls       outbox.Stalls
 }
 
 // Load reads the configuration and makes the clients of the function of that name. It is called once,
