@@ -118,16 +118,16 @@ func (o HTTPOptions) check() error {
 // stood; from then on only a complete head of a final answer tells:
 //
 //	2xx                             completed, if the request was written to its end
-//	425 429                         retryable
-//	408                             retryable if the request was not written to its end, else unknown
+//	408 425 429                     retryable
 //	409                             unknown if the remote deduplicates, else permanent
-//	302 303 499                     unknown: many answer so after the work, or in the middle of it
+//	303 499                         unknown: after the work, or in the middle of it
 //	500 502 503 504, other 5xx      unknown: the effect may have happened before what went wrong
 //	other 4xx with a Retry-After    retryable, but for 401 and 403
 //	other 3xx, other 4xx, 501 505   permanent
 //	401 403                         retryable if the secret has changed since, or cannot be read again
 //
-// What is sent again is not sent before the Retry-After of the answer is over. Redirects are not followed, whatever they say. The codes are listed beside [CodeKeyInvalid].
+// What is sent again is not sent before the Retry-After of the answer is over. Redirects are not followed, whatever
+// they say. The codes are listed beside [CodeKeyInvalid].
 func (h *HTTP) Send(ctx context.Context, row outbox.Row) outbox.Outcome {
 	req, code := h.request(row)
 	if code != "" {

