@@ -24,7 +24,7 @@ func TestValidateHidesNoGroup(t *testing.T) {
 	want := path + ` is valid. At most 16 sends at once, lanes swept by 1 in parallel.
 
 DESTINATION  KIND   TARGET      DEDUPLICATES  ATTEMPTS  CLAIMED UP TO  LATE ARRIVAL  LOOKUP  LANES  KEPT
-jobs         group  couriers    15d           5         40s            4d            -       1      7d
+jobs         group  couriers    15d           5         40s            4d            -       1      20d
 mail         sqs    mail-queue  never         5         40s            1m            -       1      7d
 
 GROUP     ACCEPT       WITHIN  GIVEN UP AFTER  ROUTE         CONSUMERS  IN FLIGHT, OF 120000

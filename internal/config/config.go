@@ -68,7 +68,8 @@ type Settings struct {
 	// LateArrival: a request without effect so long after its claim's end never has one. 1ms to 30d, defaults to 10m,
 	// for kind sqs to 1m; for kind group always [IngressRetention].
 	LateArrival Duration `json:"late_arrival"`
-	// Retention is how long a terminal row is kept, 1s to 3650d. Defaults to 7d.
+	// Retention is how long a terminal row is kept, 1s to 3650d. Defaults to 7d, for kind group to
+	// [GroupRetention], which is the least there.
 	Retention Duration `json:"retention"`
 	// SendTimeout bounds one send, 1ms to 10m. Defaults to 30s.
 	SendTimeout Duration `json:"send_timeout"`

@@ -30,6 +30,10 @@ const (
 	DefaultAWSLateArrival = Duration(time.Minute)
 	// GroupWindow is the deduplicates of every destination of kind group: so long a receipt is kept.
 	GroupWindow = Window(routing.Retention)
+	// GroupRetention is the least retention of a destination of kind group. A new row under the key of an old one
+	// would be the old one's message for as long as there is its receipt, whose last write is at most IngressRetention
+	// after the row ended, and an accept_timeout.
+	GroupRetention = Duration(routing.Retention) + IngressRetention + day
 	// fifoWindow: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/FIFO-queues-exactly-once-processing.html.
 	fifoWindow = Window(5 * time.Minute)
 )
@@ -99,7 +103,7 @@ func (d *Destination) become(kind string, lateArrival bool) map[string]field {
 		}
 		return d.SQS.fields()
 	case "group":
-		d.Deduplicates, d.LateArrival = GroupWindow, IngressRetention
+		d.Deduplicates, d.LateArrival, d.Retention = GroupWindow, IngressRetention, max(d.Retention, GroupRetention)
 		return map[string]field{"group": text(&d.Group)}
 	}
 	d.HTTP = &HTTP{KeyHeader: DefaultKeyHeader, Method: DefaultMethod}
@@ -159,6 +163,10 @@ func (c *checker) toGroup(path string, d Destination, cfg *Config) {
 	}
 	if d.LateArrival != IngressRetention {
 		c.failf(path+".late_arrival", "%v is not possible: a row can wait in a group's ingress queue for %v; leave it out", d.LateArrival, IngressRetention)
+	}
+	if d.Retention < GroupRetention {
+		c.failf(path+".retention", "%v is too short: while the group has a receipt, a new row under the same key would be the old message; at least %v, or leave it out",
+			d.Retention, GroupRetention)
 	}
 }
 

@@ -41,6 +41,7 @@ var badTargets = []struct {
 	{`{group: [couriers]}`, `group: is a list, want text`, false},
 	{`{group: couriers, deduplicates: 24h}`, `2:40: destinations.pay.deduplicates: 24h is not possible: a group deduplicates for 15d`, false},
 	{`{group: couriers, deduplicates: never}`, `never is not possible`, false},
+	{`{group: couriers, retention: 479h}`, `2:37: destinations.pay.retention: 479h is too short: while the group has a receipt, a new row under the same key would be the old message; at least 20d, or leave it out`, true},
 	{`{group: couriers, late_arrival: 10m}`, `2:40: destinations.pay.late_arrival: 10m is not possible: a row can wait in a group's ingress queue for 4d`, false},
 	{`{group: couriers, base64: true}`, `base64: belongs to destinations of kind sqs, and this one is of kind group`, false},
 	{`{group: couriers, method: PUT}`, `method: belongs to destinations of kind http`, false},
@@ -84,6 +85,23 @@ func TestBadResolvedTargetsAreNotLoaded(t *testing.T) {
 		_, err := config.ParseJSON("f", []byte(strings.Replace(string(good), tt.old, tt.new, 1)))
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s instead of %s: error = %v, want in it: %s", tt.new, tt.old, err, tt.want)
+		}
+	}
+}
+
+// While there is its receipt, a new row under an old key would be taken for the old message, and be lost.
+func TestNoRowOfAGroupIsForgottenBeforeItsMessage(t *testing.T) {
+	t.Parallel()
+	const file = "destinations: {c: {group: g}}\ngroups: {g: {accept: explicit, route: least_loaded}}\n"
+	for defaults, want := range map[string]time.Duration{
+		"": 480 * time.Hour, "defaults: {retention: 1h}\n": 480 * time.Hour, "defaults: {retention: 30d}\n": 720 * time.Hour,
+	} {
+		cfg, err := config.ParseYAML("f", []byte(file+defaults))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := cfg.Destinations["c"].Policy().Retention; got != want {
+			t.Errorf("%q: %v, want %v", defaults, got, want)
 		}
 	}
 }
