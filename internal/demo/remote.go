@@ -57,9 +57,10 @@ var destinationTraits = map[string]traits{
 // workLater is how late the remote may do the work; it is well below late_arrival after the claim's end.
 const workLater = 4 * time.Second
 
-// ServeHTTP is POST /<destination> and GET /<destination>/by-key/<key>.
+// ServeHTTP is POST /<destination> and GET /<destination>/by-key?key=<key>.
 func (r *remote) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	destination, key, asked := strings.Cut(req.URL.Path[1:], "/by-key/")
+	destination, asked := strings.CutSuffix(req.URL.Path[1:], "/by-key")
+	key := req.URL.Query().Get("key")
 	if asked {
 		r.tell(w, rowName(destination, key))
 		return

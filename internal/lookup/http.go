@@ -48,6 +48,9 @@ const (
 	CodeValueInvalid = "landfall.lookup.http.value_invalid"
 	// CodeCached: a cache answered that there is no such thing. There was none when it asked, perhaps too early.
 	CodeCached = "landfall.lookup.http.cached"
+	// CodePathDoubtful: there is no such thing at a path that the row's key or reference brought a slash, a backslash, a
+	// percent or a plus sign into. Servers say so of such a path without looking, or look elsewhere.
+	CodePathDoubtful = "landfall.lookup.http.path_doubtful"
 	// CodeRule: a rule says that this answer decides nothing.
 	CodeRule = "landfall.lookup.http.unresolved"
 
@@ -122,8 +125,8 @@ var (
 
 // Look makes one request and reports what the rules make of its answer. Without a complete head of a final answer
 // nothing is decided, nor by the refusal (401, 403) of a secret that has changed since, nor is it by a cache that there is
-// no such thing: the question asks caches not to answer, and an Age (RFC 9111, section 5.1) tells of one that does. Redirects
-// are not followed; a rule may name their status.
+// no such thing: the question asks caches not to answer, and an Age (RFC 9111, section 5.1) tells of one that does. Nor is it
+// by "no such thing" at a doubtful path: see [CodePathDoubtful]. Redirects are not followed; a rule may name their status.
 func (h *HTTP) Look(ctx context.Context, row outbox.Row) outbox.Answer {
 	target, code := h.template.Fill(row)
 	if code != "" {
@@ -142,6 +145,8 @@ func (h *HTTP) Look(ctx context.Context, row outbox.Row) outbox.Answer {
 	}
 	a := judge(h.rules, x.Answer)
 	switch age := x.Answer.Header.Get("Age"); {
+	case a.Kind == outbox.NeverArrived && h.template.doubtful(row):
+		return outbox.Answer{Code: CodePathDoubtful}
 	case a.Kind == outbox.NeverArrived && age != "" && age != "0":
 		return outbox.Answer{Code: CodeCached}
 	case a.Kind == outbox.TookEffect:

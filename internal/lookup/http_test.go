@@ -80,7 +80,7 @@ func TestHTTPPassesTheSuite(t *testing.T) {
 			if req == nil {
 				return
 			}
-			key := strings.TrimPrefix(req.URL.Path, "/by-key/")
+			key := req.URL.Query().Get("key")
 			mu.Lock()
 			asked = append(asked, key)
 			mu.Unlock()
@@ -100,7 +100,7 @@ func TestHTTPPassesTheSuite(t *testing.T) {
 			remote.Close(t)
 		}
 		return lookuptest.Remote{
-			Lookup:   newHTTP(t, lookup.HTTPOptions{URL: remote.URL + "/by-key/{idempotency_key}", RefPointer: "/id"}),
+			Lookup:   newHTTP(t, lookup.HTTPOptions{URL: remote.URL + "/charges?key={idempotency_key}", RefPointer: "/id"}),
 			Received: received,
 			Asked: func() []string {
 				if b != lookuptest.Absent {
@@ -227,6 +227,37 @@ func TestWhatIsFilledInNeverLeadsElsewhere(t *testing.T) {
 			t.Errorf("%q, %q in %s: code %q, want %q", c.key, c.ref, c.template, code, c.code)
 		} else if code == "" && (u.RequestURI() != c.want || u.Host != "remote.test") {
 			t.Errorf("%q, %q in %s: asks %s for %s, want %s", c.key, c.ref, c.template, u.Host, u.RequestURI(), c.want)
+		}
+	}
+}
+
+// Servers call a path with an encoded slash, or another character that they do not like, not found without looking.
+func TestNoRowIsSentAgainForTheSpellingOfItsKey(t *testing.T) {
+	t.Parallel()
+	const byKey, byRef, byQuery = "/by-key/{idempotency_key}", "/by-ref/{remote_ref}", "/search?key={idempotency_key}&ref={remote_ref}"
+	for _, c := range []struct {
+		path, key, ref string
+		status         int
+		want           outbox.AnswerKind
+	}{
+		{byKey, "order-42", "", 404, outbox.NeverArrived},
+		{byKey, "order:42@x y=z", "", 404, outbox.NeverArrived},
+		{byKey, "2026/42", "", 404, outbox.Undecided},
+		{byKey, `2026\42`, "", 404, outbox.Undecided},
+		{byKey, "100%", "", 404, outbox.Undecided},
+		{byKey, "a+b", "", 404, outbox.Undecided},
+		{byKey, "2026/42", "", 200, outbox.TookEffect},
+		{byKey, "order-42", "a/b", 404, outbox.NeverArrived},
+		{byRef, "2026/42", "ch_1", 404, outbox.NeverArrived},
+		{byRef, "order-42", "a/b", 404, outbox.Undecided},
+		{byQuery, "2026/42", "a+b", 404, outbox.NeverArrived},
+	} {
+		remote := egresstest.Serve(t, says(answer(c.status, `{"status": "succeeded"}`)))
+		r := row()
+		r.Key, r.RemoteRef = c.key, c.ref
+		a := newHTTP(t, lookup.HTTPOptions{URL: remote.URL + c.path}).Look(t.Context(), r)
+		if a.Kind != c.want || (a.Code == lookup.CodePathDoubtful) != (c.want == outbox.Undecided) {
+			t.Errorf("%s with %q, %q, %d: %+v, want %s", c.path, c.key, c.ref, c.status, a, c.want)
 		}
 	}
 }

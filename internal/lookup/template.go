@@ -67,6 +67,16 @@ func (t Template) Fill(row outbox.Row) (*url.URL, string) {
 	return u, ""
 }
 
+// doubtful reports whether what is filled into the path has characters of which the encoded form is refused as "not found"
+// by default (/ and \ by Apache httpd, AllowEncodedSlashes; % and + by IIS, allowDoubleEscaping) or decoded on the way (by API
+// Gateway, for one). A query is spared that.
+func (t Template) doubtful(row outbox.Row) bool {
+	const odd = `/\%+`
+	path, _, _ := strings.Cut(string(t), "?")
+	return strings.Contains(path, KeyPlaceholder) && strings.ContainsAny(row.Key, odd) ||
+		strings.Contains(path, RefPlaceholder) && strings.ContainsAny(row.RemoteRef, odd)
+}
+
 // climbs reports whether a path has a part that servers take for a step within it, even if they decode first: then
 // they would answer about something else.
 func climbs(u *url.URL) bool {
