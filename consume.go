@@ -42,6 +42,9 @@ func (c *Consumer) Consume(ctx context.Context, queueURL string, work Work) erro
 	if err := c.cfg.validate(); err != nil {
 		return err
 	}
+	if queueURL == "" {
+		return errors.New("landfall: Consume needs the URL of a queue, and got none")
+	}
 	working, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	l := &loop{Consumer: c, queue: queueURL, work: work, free: make(chan struct{}, c.cfg.Concurrency), bin: c.newBin(context.WithoutCancel(ctx), lingering)}

@@ -287,6 +287,9 @@ func TestNoTroubleOfTheQueueEndsTheLoop(t *testing.T) {
 		if err := w.Consume(t.Context(), w.Queue+"-gone", never); err == nil || !strings.Contains(err.Error(), "there is no queue") {
 			t.Errorf("a queue that is not there: %v", err)
 		}
+		if err := w.Consume(t.Context(), "", never); err == nil || !strings.Contains(err.Error(), "the URL of a queue") {
+			t.Errorf("no queue: %v", err)
+		}
 		for want, cfg := range map[string]landfall.ConsumerConfig{
 			"Concurrency is -1": {Concurrency: -1}, "Grace is -1s": {Grace: -time.Second}, "Visibility is 2s": {Visibility: 2 * time.Second}, "Visibility is 13h": {Visibility: 13 * time.Hour},
 		} {

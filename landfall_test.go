@@ -119,6 +119,14 @@ func TestNoRowThatBreaksARuleIsSent(t *testing.T) {
 	}
 }
 
+func TestAnEmptyConfigurationIsSaidToBeEmpty(t *testing.T) {
+	t.Parallel()
+	_, err := landfall.New(unreachable{t}, landfall.Config{}).Item(row())
+	if err == nil || !strings.HasSuffix(err.Error(), `"charge" is not in the configuration: it has none`) {
+		t.Error(err)
+	}
+}
+
 // noise does not compress.
 func noise(n int) []byte {
 	out, x := make([]byte, n), uint64(88172645463325252)

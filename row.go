@@ -120,6 +120,8 @@ func (c *checker) destination(cfg Config) Destination {
 	name := c.row.Destination
 	to, known := cfg.Destinations[name]
 	switch err := outbox.ValidateDestination(name); {
+	case len(cfg.Destinations) == 0:
+		c.failf("Destination", "%.70q is not in the configuration: it has none", name)
 	case !known:
 		c.failf("Destination", "%.70q is not in the configuration: it has %s", name,
 			strings.Join(slices.Sorted(maps.Keys(cfg.Destinations)), ", "))
