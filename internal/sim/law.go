@@ -15,6 +15,8 @@ type law struct {
 	*world
 	histories map[outbox.ID]*history
 	orderOf   map[*process]outbox.Order
+	// heldUp is until when the fast path may leave a destination to the sweep.
+	heldUp map[string]time.Time
 }
 
 // history is what happened to a row, as the law saw it.
@@ -45,6 +47,7 @@ type attempt struct {
 	late    bool
 	sends   int
 	sending bool
+	began   time.Time // the send
 	answer  *outbox.Outcome
 	// answered is when the process heard it, by its own clock.
 	answered time.Time

@@ -22,7 +22,7 @@ func (l *law) sending(p *process, row outbox.Row) *attempt {
 		return nil
 	}
 	a.sends++
-	a.sending = true
+	a.sending, a.began = true, time.Now()
 	l.Must(a.sends == 1, "I4", "%s is sent %d times under one claim", row.ID, a.sends)
 	l.Must(!now.Truncate(time.Millisecond).After(a.at.Add(outbox.SkewMargin)), "I3", "%s is sent %v after it was claimed", row.ID, now.Sub(a.at))
 	deadline, _ := p.Ctx.Deadline()
@@ -80,7 +80,11 @@ func (l *law) settling(p *process, s outbox.Settlement) {
 	if s.From != nil {
 		l.mustBeAllowed(p, s.ID, "ended")
 	}
-	if a := l.history(s.ID).find(s.Token); a != nil && a.sending {
+	a := l.history(s.ID).find(s.Token)
+	if a != nil && a.sends > 0 {
+		l.holdsUp(p, s.Destination, a.began)
+	}
+	if a != nil && a.sending {
 		a.sending, a.answered = false, p.Now()
 	}
 }

@@ -80,6 +80,9 @@ func (w *world) deliver(rows []outbox.Fresh) {
 		Store: w.table.open(p), Concurrency: p.config.concurrency, ClaimedBy: claimedBy,
 		Now: p.Now, Rand: p, Observer: o, Destinations: destinations,
 	}
+	if w.varied.stalls {
+		d.Stalls = &w.stalls
+	}
 	report, err := d.Deliver(p.Ctx, rows)
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
@@ -116,8 +119,25 @@ func (l *law) delivered(p *process, rows []outbox.Fresh) {
 	deadline, _ := p.Ctx.Deadline()
 	for _, row := range rows {
 		policy, dueBy := p.policy(row.Destination), p.runs.Add(p.Skew)
-		forNow := p.knows(row.Destination) && time.Until(deadline) >= policy.SendTimeout+outbox.ClaimMargin && !policy.Retired && !p.told.barred[row.Destination] && !row.LaneAt.After(dueBy.Add(policy.HeadStart))
+		forNow := p.knows(row.Destination) && !l.stalls(row.Destination) && time.Until(deadline) >= policy.SendTimeout+outbox.ClaimMargin && !policy.Retired && !p.told.barred[row.Destination] && !row.LaneAt.After(dueBy.Add(policy.HeadStart))
 		l.Must(!forNow || p.told.asked[row.ID], "effort", "process %d was told of %s and left it to the sweep", p.Number, row.ID)
+	}
+}
+
+// stalls reports whether the fast path may leave a destination to the sweep now.
+func (l *law) stalls(destination string) bool {
+	return l.varied.stalls && time.Now().Before(l.heldUp[destination])
+}
+
+// holdsUp notes that a send of the fast path has ended: after a slow one its destination may be left to the sweep for a
+// minute, after one that used up all its time for a quarter of an hour.
+func (l *law) holdsUp(p *process, destination string, began time.Time) {
+	took, leave := time.Since(began), time.Minute
+	if took >= p.policy(destination).SendTimeout {
+		leave = 15 * time.Minute
+	}
+	if until := time.Now().Add(leave); p.Kind == fastPath && took >= 5*time.Second && until.After(l.heldUp[destination]) {
+		l.heldUp[destination] = until
 	}
 }
 

@@ -14,6 +14,8 @@ type varied struct {
 	writers time.Duration
 	// expires: rows do not stay for longer than they must, and the table's time to live deletes them.
 	expires bool
+	// stalls: the fast path remembers which destinations stalled.
+	stalls bool
 	// broken are times at which a foreign hand breaks a row that waits.
 	broken []time.Duration
 	// silentFrom and silentUntil are when no schedule starts anything.
@@ -45,6 +47,7 @@ func (p *plan) vary(d *stage.Dice) {
 	if d.Chance(0.4) {
 		p.expire(d)
 	}
+	p.varied.stalls = d.Chance(0.5)
 }
 
 // vary changes what else somebody may change in a configuration.

@@ -21,6 +21,8 @@ type world struct {
 	law    law
 	// controls are nil where nobody says anything about destinations.
 	controls *controls
+	// stalls is what the fast path remembers, as if one instance ran it.
+	stalls outbox.Stalls
 	// reported is what the table's stream has still to say.
 	reported []report
 }
@@ -45,7 +47,7 @@ func Play(seed uint64, o Options) Result {
 	if len(w.sayings) > 0 {
 		w.controls = newControls(w)
 	}
-	w.law = law{world: w, histories: map[outbox.ID]*history{}}
+	w.law = law{world: w, histories: map[outbox.ID]*history{}, heldUp: map[string]time.Time{}}
 	w.play()
 	return w.Result()
 }

@@ -2,7 +2,7 @@
 // time, in a copy that only `go test -overlay` sees, and plays worlds until an invariant that has a name
 // is violated.
 //
-//	go run ./internal/sim/mutants                                # the tables in table.go and routing.go: each must be caught
+//	go run ./internal/sim/mutants                                # the tables in table*.go and routing*.go: each must be caught
 //	go run ./internal/sim/mutants -run window                    # those whose name matches
 //	go run ./internal/sim/mutants -every internal/outbox/*.go    # changes made by rule instead
 //
@@ -52,7 +52,7 @@ func run(seeds int, match string, every, sdk bool, files []string) error {
 
 func tryTable(shop workshop, pattern *regexp.Regexp, seeds int) error {
 	begun, played, uncaught, worst := time.Now(), 0, 0, 0
-	for _, m := range slices.Concat(table, routingTable) {
+	for _, m := range slices.Concat(table, tableDB, routingTable, routingTableDB) {
 		if !pattern.MatchString(m.name) {
 			continue
 		}
