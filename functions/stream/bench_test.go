@@ -1,16 +1,20 @@
 package main
 
 import (
+	"compress/gzip"
 	"context"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"maps"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
@@ -31,14 +35,19 @@ import (
 // BenchmarkEffect is the function's CPU for one effect of 1 KB, in full batches: decode the event, claim, send to nobody,
 // settle. "own" is Landfall's, on a client that answers at once; "with_sdk" is on the SDK, with a transport that does;
 // "sdk_alone" makes the same requests through the SDK and does nothing else, so that the difference is Landfall's.
+// "with_sdk_50kb" is with_sdk for rows of 50 KB, compressed.
 func BenchmarkEffect(b *testing.B) {
-	sdk := dynamodb.NewFromConfig(aws.Config{
-		Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
-		HTTPClient: &http.Client{Transport: nullTransport{}},
-	})
+	sdk := func(p payload) *dynamodb.Client {
+		return dynamodb.NewFromConfig(aws.Config{
+			Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
+			HTTPClient: &http.Client{Transport: nullTransport{p}},
+		})
+	}
 	requests := make(chan *dynamodb.UpdateItemInput, 2*batch) // of a batch
-	b.Run("own", func(b *testing.B) { benchEffect(b, nullClient{made: &sync.Map{}, seen: requests}) })
-	b.Run("with_sdk", func(b *testing.B) { benchEffect(b, sdk) })
+	b.Run("own", func(b *testing.B) { benchEffect(b, nullClient{made: &sync.Map{}, seen: requests}, small) })
+	b.Run("with_sdk", func(b *testing.B) { benchEffect(b, sdk(small), small) })
+	large := compressed(50_000)
+	b.Run("with_sdk_50kb", func(b *testing.B) { benchEffect(b, sdk(large), large) })
 	close(requests)
 	var all []*dynamodb.UpdateItemInput
 	for in := range requests {
@@ -46,10 +55,11 @@ func BenchmarkEffect(b *testing.B) {
 	}
 	b.Run("sdk_alone", func(b *testing.B) {
 		b.ReportAllocs()
+		client := sdk(small)
 		defer functiontest.ReportCPU(b)()
 		for n := 0; n < b.N; n += batch {
 			for _, in := range all {
-				if _, err := sdk.UpdateItem(b.Context(), anew(in)); err != nil {
+				if _, err := client.UpdateItem(b.Context(), anew(in)); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -81,32 +91,9 @@ func copied(values map[string]types.AttributeValue) map[string]types.AttributeVa
 
 const batch = schema.StreamBatch
 
-func benchEffect(b *testing.B, client outboxdb.Client) {
-	cfg, err := config.ParseYAML("landfall.yaml", []byte("destinations:\n  charge: {http: 'https://example.com', deduplicates: never}\n"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	stdout := os.Stdout // where the function's metrics go
-	if os.Stdout, err = os.OpenFile(os.DevNull, os.O_WRONLY, 0); err != nil {
-		b.Fatal(err)
-	}
-	defer func() { os.Stdout = stdout }()
-	h := &handler{&setup.Function{
-		Config: cfg, Store: outboxdb.New(client, schema.OutboxTable), Logger: observe.NewLogger(io.Discard, "stream", ""),
-		Controls:     &setup.Controls{Reader: noControls{}, Logger: observe.NewLogger(io.Discard, "stream", "")},
-		Destinations: []outbox.Destination{{Name: "charge", Policy: cfg.Destinations["charge"].Policy(), Sender: nobody{}}},
-	}}
-	now := time.Now().UnixMilli()
-	var records []string
-	for i := range batch {
-		records = append(records, fmt.Sprintf(`{"eventID":"%d","eventName":"INSERT","eventVersion":"1.1","eventSource":"aws:dynamodb",`+
-			`"awsRegion":"us-east-1","dynamodb":{"Keys":{"pk":{"S":"charge#order-%d"}},"NewImage":{"pk":{"S":"charge#order-%d"},"status":{"S":"pending"},`+
-			`"lane":{"S":"due#charge#0"},"lane_at":{"N":"%d"},"created_at":{"N":"%d"},"attempt_count":{"N":"0"},"payload":{"S":"%s"}},"SizeBytes":1024}}`,
-			i, i, i, now, now, strings.Repeat("x", 700)))
-	}
-	event := []byte(`{"Records":[` + strings.Join(records, ",") + `]}`)
-	ctx := lambdacontext.NewContext(b.Context(), &lambdacontext.LambdaContext{AwsRequestID: "8f5e1c9a-3b7d-4e2f-a1c6-0d9b8e7f6a5c"})
-	ctx, cancel := context.WithTimeout(ctx, time.Hour)
+func benchEffect(b *testing.B, client outboxdb.Client, p payload) {
+	h, event := newHandler(b, client, nobody{}), records(p)
+	ctx, cancel := context.WithTimeout(invocation(b.Context()), time.Hour)
 	defer cancel()
 	b.ReportAllocs()
 	defer functiontest.ReportCPU(b)()
@@ -117,10 +104,113 @@ func benchEffect(b *testing.B, client outboxdb.Client) {
 	}
 }
 
+// TestNoEffectTakesMoreAllocationsThanItsBound counts those of Landfall's own, as BenchmarkEffect does.
+func TestNoEffectTakesMoreAllocationsThanItsBound(t *testing.T) {
+	const most = 105 // 95 where nothing is measured
+	h, event := newHandler(t, nullClient{made: &sync.Map{}}, nobody{}), records(small)
+	ctx, cancel := context.WithTimeout(invocation(t.Context()), time.Hour)
+	defer cancel()
+	got := testing.AllocsPerRun(100, func() {
+		if answer, err := h.handle(ctx, event); err != nil || answer.Completed != batch {
+			t.Errorf("%+v, %v", answer, err)
+		}
+	}) / batch
+	if got > most {
+		t.Errorf("%.0f allocations for an effect, want at most %d", got, most)
+	}
+}
+
+// TestNoInvocationForgetsWhoStalled: the next one of the process leaves the destination to the sweep.
+func TestNoInvocationForgetsWhoStalled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHandler(t, nullClient{made: &sync.Map{}}, stalls{})
+		for n := range 2 {
+			ctx, cancel := context.WithTimeout(invocation(t.Context()), time.Minute)
+			if answer, err := h.handle(ctx, records(small)); err != nil || (answer.Completed > 0) != (n == 0) {
+				t.Errorf("invocation %d: %+v, %v", n, answer, err)
+			}
+			cancel()
+		}
+	})
+}
+
+// newHandler is the function with a store on a client, and a destination with a sender.
+func newHandler(tb testing.TB, client outboxdb.Client, sender outbox.Sender) *handler {
+	tb.Helper()
+	cfg, err := config.ParseYAML("landfall.yaml", []byte("destinations:\n  charge: {http: 'https://example.com', deduplicates: never}\n"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	stdout := os.Stdout // where the function's metrics go
+	if os.Stdout, err = os.OpenFile(os.DevNull, os.O_WRONLY, 0); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { os.Stdout = stdout })
+	return &handler{&setup.Function{
+		Config: cfg, Store: outboxdb.New(client, schema.OutboxTable), Logger: observe.NewLogger(io.Discard, "stream", ""),
+		Controls:     &setup.Controls{Reader: noControls{}, Logger: observe.NewLogger(io.Discard, "stream", "")},
+		Destinations: []outbox.Destination{{Name: "charge", Policy: cfg.Destinations["charge"].Policy(), Sender: sender}},
+	}}
+}
+
+// records are the event of a full batch.
+func records(p payload) []byte {
+	now := time.Now().UnixMilli()
+	var all []string
+	for i := range batch {
+		all = append(all, fmt.Sprintf(`{"eventID":"%d","eventName":"INSERT","eventVersion":"1.1","eventSource":"aws:dynamodb",`+
+			`"awsRegion":"us-east-1","dynamodb":{"Keys":{"pk":{"S":"charge#order-%d"}},"NewImage":{"pk":{"S":"charge#order-%d"},"status":{"S":"pending"},`+
+			`"lane":{"S":"due#charge#0"},"lane_at":{"N":"%d"},"created_at":{"N":"%d"},"attempt_count":{"N":"0"},"payload":%s},"SizeBytes":1024}}`,
+			i, i, i, now, now, p.image()))
+	}
+	return []byte(`{"Records":[` + strings.Join(all, ",") + `]}`)
+}
+
+func invocation(ctx context.Context) context.Context {
+	return lambdacontext.NewContext(ctx, &lambdacontext.LambdaContext{AwsRequestID: "8f5e1c9a-3b7d-4e2f-a1c6-0d9b8e7f6a5c"})
+}
+
 // nobody takes everything.
 type nobody struct{}
 
 func (nobody) Send(context.Context, outbox.Row) outbox.Outcome { return outbox.Completed("") }
+
+// stalls takes everything, and its time.
+type stalls struct{}
+
+func (stalls) Send(context.Context, outbox.Row) outbox.Outcome {
+	time.Sleep(6 * time.Second)
+	return outbox.Completed("")
+}
+
+// payload is what a row has: text, or bytes that are compressed.
+type payload struct {
+	text string
+	gzip []byte
+}
+
+var small = payload{text: strings.Repeat("x", 700)}
+
+// compressed is a text of so many bytes that compresses to about an eighth.
+func compressed(bytes int) payload {
+	var text strings.Builder
+	for random := rand.New(rand.NewPCG(1, 1)); text.Len() < bytes; {
+		fmt.Fprintf(&text, `{"id":%d,"name":"somebody or other","url":"https://example.com/api/things/one"},`, random.IntN(1_000_000))
+	}
+	var out strings.Builder
+	w := gzip.NewWriter(&out)
+	_, _ = io.WriteString(w, text.String()) // a builder takes everything
+	_ = w.Close()
+	return payload{gzip: []byte(out.String())}
+}
+
+// image is the payload as the service says it.
+func (p payload) image() string {
+	if p.gzip != nil {
+		return `{"B":"` + base64.StdEncoding.EncodeToString(p.gzip) + `"}`
+	}
+	return `{"S":"` + p.text + `"}`
+}
 
 // noControls hold nothing back.
 type noControls struct{}
@@ -136,13 +226,11 @@ func claimed(pk string) map[string]types.AttributeValue {
 	}
 	return map[string]types.AttributeValue{
 		schema.PK: text(pk), schema.Status: text(schema.StatusDispatching), schema.Lane: text("due#charge#0"), schema.LaneAt: number(now),
-		schema.Payload: text(payload), schema.AttemptCount: number(1), schema.Origin: text("pGk7bXv3Yh0mQ2Zr5sT8uA"),
+		schema.Payload: text(small.text), schema.AttemptCount: number(1), schema.Origin: text("pGk7bXv3Yh0mQ2Zr5sT8uA"),
 		schema.Token: text("pGk7bXv3Yh0mQ2Zr5sT8uA"), schema.ClaimedBy: text("8f5e1c9a-3b7d-4e2f-a1c6-0d9b8e7f6a5c"),
 		schema.ClaimedAt: number(now), schema.Until: number(now + 40_000), schema.Window: number(0), schema.CreatedAt: number(now),
 	}
 }
-
-var payload = strings.Repeat("x", 700)
 
 // nullClient is a DynamoDB client that claims and settles everything. What it answers with is made once a second, since
 // it is the SDK that makes it in earnest.
@@ -178,16 +266,16 @@ func (c nullClient) UpdateItem(_ context.Context, in *dynamodb.UpdateItemInput, 
 }
 
 // nullTransport answers as nullClient does.
-type nullTransport struct{}
+type nullTransport struct{ payload }
 
-func (nullTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+func (t nullTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	request, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err
 	}
 	answer := "{}"
 	if strings.Contains(string(request), "ALL_NEW") {
-		answer = claimedJSON(string(request))
+		answer = claimedJSON(string(request), t.payload)
 	}
 	return &http.Response{
 		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
@@ -196,15 +284,18 @@ func (nullTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // claimedJSON is claimed, of the row that a request names, as the service says it.
-func claimedJSON(request string) string {
+func claimedJSON(request string, p payload) string {
 	_, key, _ := strings.Cut(request, `"charge#`)
 	key, _, _ = strings.Cut(key, `"`)
+	row := claimed("charge#" + key)
+	delete(row, schema.Payload)
 	var out strings.Builder
-	out.WriteString(`{"Attributes":{`)
-	for name, value := range claimed("charge#" + key) {
-		if out.Len() > len(`{"Attributes":{`) {
-			out.WriteByte(',')
-		}
+	out.WriteString(`{"Attributes":{"payload":` + p.image())
+	if p.gzip != nil {
+		row[schema.PayloadEncoding] = &types.AttributeValueMemberS{Value: schema.PayloadGzip}
+	}
+	for name, value := range row {
+		out.WriteByte(',')
 		switch v := value.(type) {
 		case *types.AttributeValueMemberS:
 			out.WriteString(`"` + name + `":{"S":"` + v.Value + `"}`)

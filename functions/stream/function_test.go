@@ -10,6 +10,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
 	"github.com/landfall-dev/landfall/functions/internal/functiontest"
 	"github.com/landfall-dev/landfall/internal/outbox"
 )
@@ -71,13 +74,34 @@ func TestTheBuiltFunctionMistakesNoEvent(t *testing.T) {
 		t.Errorf("rows that no sweep comes by are passed over in silence:\n%s", log)
 	}
 
+	// A record of something else than the insertion of a pending row is passed over.
+	b.Put("charge", "changed", "x")
+	changed := strings.Replace(good, "neighbour", "changed", 1)
+	for is, other := range map[string]string{`"INSERT"`: `"MODIFY"`, `"pending"`: `"dispatching"`} {
+		if got := b.Invoke(`{"Records":[` + strings.Replace(changed, is, other, 1) + `]}`); !strings.Contains(got, `"completed":0`) {
+			t.Errorf("%s instead of %s: %s", other, is, got)
+		}
+	}
+
 	b.Put("charge", "order-3", "x")
 	b.RefusesOtherEvents("no batch of a DynamoDB stream",
 		`{"Records":[{"eventSource":"aws:sqs"}]}`, `{"Records":[null]}`, `{"Records":[`+good+`,{"eventSource":"aws:s3"}]}`)
 	if row := b.Row("charge", "order-3"); row.Status != outbox.Pending {
 		t.Errorf("an event of another shape made the row %s", row.Status)
 	}
-	if log := b.Output.String(); strings.Contains(log, "secret payload") || strings.Contains(log, "order-42") {
+
+	// A batch that failed for want of the table would be repeated, and hold up the others.
+	if _, err := b.DynamoDB("test").DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: aws.String(b.OutboxTable())}); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.Invoke(string(sample)); !strings.Contains(got, `"completed":0`) {
+		t.Errorf("without the table: %s", got)
+	}
+	log := b.Output.String()
+	if !strings.Contains(log, "rows are left to the sweep") {
+		t.Errorf("a batch that found no table is passed over in silence:\n%s", log)
+	}
+	if strings.Contains(log, "secret payload") || strings.Contains(log, "order-42") {
 		t.Errorf("payload or key in the function's output:\n%s", log)
 	}
 }
