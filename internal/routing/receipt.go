@@ -128,7 +128,7 @@ func (r Receipt) notTaken() bool {
 // same reports whether nothing that moves depend on has changed between two readings of a receipt.
 func (r Receipt) same(other Receipt) bool {
 	return r.State == other.State && r.Attempt == other.Attempt && r.Token == other.Token &&
-		r.Deadline.Equal(other.Deadline) && r.Again == other.Again
+		r.Deadline.Equal(other.Deadline) && r.Again == other.Again && r.Mark == other.Mark
 }
 
 // Outcome is what became of a message, as far as its receipt tells.

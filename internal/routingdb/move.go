@@ -62,6 +62,7 @@ func (w *write) requireUnchanged(from routing.Receipt) {
 	w.RequireIs(schema.State, dynamo.Text(string(from.State)))
 	w.RequireIs(schema.Deadline, dynamo.Millis(from.Deadline))
 	w.RequireFlag(schema.Again, from.Again)
+	w.RequireIsOrAbsent(schema.Mark, dynamo.Text(from.Mark)) // only a new attempt removes a mark
 }
 
 // reassign begins the next attempt. What the last one left behind goes into the history.

@@ -113,7 +113,7 @@ func (s *Receipts) refused(ctx context.Context, m routing.Move, stored dynamo.It
 	return routing.Receipt{}, &routing.RefusedError{Receipt: receipt}
 }
 
-// readable reads a stored dynamo.Item, and ends it if it cannot be read.
+// readable reads a stored item, and ends it if it cannot be read.
 func (s *Receipts) readable(ctx context.Context, id routing.ID, stored dynamo.Item, now time.Time) (routing.Receipt, error) {
 	receipt, invalid := decode(id, stored)
 	switch {

@@ -31,6 +31,16 @@ func (h Harness) races(t *testing.T) {
 			b.Errorf("extended %d times, want once", after.Extensions)
 		}
 	})
+	h.each(t, "a forward that was not taken is never made again by two whose clocks say that no time has passed", func(b *bench) {
+		extend := b.move(routing.Extend, b.onDelivery())
+		extend.NotTaken = true
+		extensions := b.many(routing.Extend, b.made(extend))
+		for i := range extensions {
+			extensions[i].At, extensions[i].Deadline = extend.At, extend.Deadline
+		}
+		b.exclusive(extensions...)
+		b.refuses(b.move(routing.Reassign, extensions[0].From))
+	})
 	h.each(t, "a message is never given up by two", func(b *bench) {
 		b.exclusive(b.many(routing.Kill, b.pending())...)
 	})
