@@ -33,7 +33,7 @@ type Move struct {
 	ID
 	Kind MoveKind
 	// From is the receipt as it was read, its State "" if there was none. The condition is that the attempt is
-	// still that one; for Reassign and Extend also that its state, deadline and marks are. Accept
+	// still that one; for Reassign and Extend also that its state and marks are. Accept
 	// and Decline need no more of it than Attempt and Token.
 	From Receipt
 	// Token is random and new; it names the attempt that Assign and Reassign write, and the write itself

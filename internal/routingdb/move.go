@@ -60,9 +60,12 @@ func (w *write) move(m routing.Move) bool {
 // requireUnchanged asks that nothing that the move depends on has changed since the receipt was read.
 func (w *write) requireUnchanged(from routing.Receipt) {
 	w.RequireIs(schema.State, dynamo.Text(string(from.State)))
-	w.RequireIs(schema.Deadline, dynamo.Millis(from.Deadline))
 	w.RequireFlag(schema.Again, from.Again)
-	w.RequireIsOrAbsent(schema.Mark, dynamo.Text(from.Mark)) // only a new attempt removes a mark
+	if mark := dynamo.Text(from.Mark); from.Mark == "" {
+		w.RequireIsOrAbsent(schema.Mark, mark)
+	} else {
+		w.RequireIs(schema.Mark, mark)
+	}
 }
 
 // reassign begins the next attempt. What the last one left behind goes into the history.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/landfall-dev/landfall/internal/routing"
 )
@@ -37,13 +36,13 @@ var moves = []struct {
 }{
 	{"assign", "p . . . . . . . . .", routing.Assign, nil},
 	{"reassign", ". p p p p . p . . .", routing.Reassign, nil},
-	{"reassign, deadline moved since", ". . . . . . . . . .", routing.Reassign, oldDeadline},
+	{"reassign, extended since", ". . . . . . . . . .", routing.Reassign, otherMark},
 	{"reassign, read in another state", ". . . . . . . . . .", routing.Reassign, otherState},
 	{"reassign, by another's token", ". . . . . . . . . .", routing.Reassign, otherToken},
 	{"reassign, read before it was marked again", ". p p p p . p . . .", routing.Reassign, notAgain},
 	{"extend", ". p p p p p . . . .", routing.Extend, nil},
 	{"extend, not taken", ". p p p p p . . . .", routing.Extend, notTaken},
-	{"extend, deadline moved since", ". . . . . . . . . .", routing.Extend, oldDeadline},
+	{"extend, extended since", ". . . . . . . . . .", routing.Extend, otherMark},
 	{"extend, by another's token", ". . . . . . . . . .", routing.Extend, otherToken},
 	{"again", ". . . . p = . . . .", routing.MarkAgain, nil},
 	{"again, by another's token", ". . . . . . . . . .", routing.MarkAgain, otherToken},
@@ -56,12 +55,12 @@ var moves = []struct {
 	{"decline, without a token", ". . . . . . . . . .", routing.Decline, noToken},
 	{"decline, of another attempt", ". . . . . . . . . .", routing.Decline, otherAttempt},
 	{"kill", "x x x x x x x . . .", routing.Kill, nil},
-	{"kill, whatever the deadline", "x x x x x x x . . .", routing.Kill, oldDeadline},
+	{"kill, whatever was extended since", "x x x x x x x . . .", routing.Kill, otherMark},
 	{"kill, by another's token", ". . . . . . . . . .", routing.Kill, otherToken},
 	{"kill, read before there was a receipt", "x . . . . . . . . .", routing.Kill, unread},
 }
 
-func oldDeadline(m *routing.Move) { m.From.Deadline = m.From.Deadline.Add(-time.Millisecond) }
+func otherMark(m *routing.Move) { m.From.Mark = "token-of-an-extension" }
 
 func notTaken(m *routing.Move) { m.NotTaken = true }
 

@@ -33,7 +33,7 @@ var routingTable = []mutant{
 	{name: "routing: an attempt that delivery makes accepted is declined", file: routeMoveGo,
 		from: `return pending && !r.OnDelivery`, to: `return pending`},
 	{name: "routing: a reroute does not see that the deadline was moved", file: routeReceiptGo,
-		from: `r.Deadline.Equal(other.Deadline) && r.Again`, to: `r.Again`},
+		from: `r.Mark == other.Mark && r.Again`, to: `r.Again`},
 	{name: "routing: a reroute does not see that the attempt is another", file: routeMoveGo,
 		from: `		return r.same(m.From) && (pending && !r.Again || declined)`, to: `		return r.State == Pending || r.State == Declined`},
 	{name: "routing: a message leaves a consumer that may have been delivered to", file: routeMoveGo,
