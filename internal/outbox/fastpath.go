@@ -48,7 +48,8 @@ func (s *Stalls) note(destination string, took, might time.Duration) {
 	if s.until == nil {
 		s.until = map[string]time.Time{}
 	}
-	s.until[destination] = time.Now().Add(leave)
+	// By the wall clock: the other one may stand still while the process is frozen.
+	s.until[destination] = later(s.until[destination], time.Now().Round(0).Add(leave))
 }
 
 // stands reports whether a destination is left to the sweep now.
