@@ -54,13 +54,13 @@ var table = []mutant{
 	{name: "the fast path believes what was reported of a row's times", file: fastGo,
 		from: `Due: l.dueBy(row, now), `, to: `Due: now.Add(time.Hour), `},
 	{name: "the fast path claims rows of destinations that are retired", file: fastGo,
-		from: `l.Policy.Retired || row.LaneAt`, to: `row.LaneAt`},
+		from: `l.Policy.Retired || l.Stalls`, to: `l.Stalls`},
 	{name: "the fast path claims for as long as a sweep", file: fastGo,
 		from: `newRun(ctx, d, DeliverFor,`, to: `newRun(ctx, d, time.Hour,`},
 	{name: "the fast path ignores what is reported", file: fastGo,
 		from: `of[row.Destination] = append(of[row.Destination], row)`, to: `of[row.Destination] = of[row.Destination]`},
 	{name: "the fast path leaves every row to the sweep", file: fastGo,
-		from: `		if l.Policy.Retired || row.LaneAt`, to: `		if true || row.LaneAt`},
+		from: `		if l.Policy.Retired || l.Stalls`, to: `		if true || l.Stalls`},
 	{name: "the fast path takes one row of a batch", file: fastGo,
 		from: `			return
 		}
@@ -77,7 +77,7 @@ var table = []mutant{
 	{name: "every claim is too late to send", file: attemptGo,
 		from: `late := l.now().After(row.ClaimedAt.Add(SkewMargin))`, to: `late := !l.now().Before(row.ClaimedAt)`},
 	{name: "a destination that stalled once is left to the sweep for ever", file: fastGo,
-		from: `time.Now().Add(leave)`, to: `time.Now().Add(100 * leave)`},
+		from: `.Add(leave)`, to: `.Add(100 * leave)`},
 	{name: "a destination that stalls holds back the others", file: fastGo,
 		from: `return time.Now().Before(s.until[destination])`, to: `for _, until := range s.until {
 		if time.Now().Before(until) {
