@@ -26,9 +26,9 @@
 // from the command that causes the effect, never from the clock or the attempt. Trace may differ.
 //
 // A key is not to be used again for another effect. It becomes free when the row has ended and its
-// retention is over (7 days unless the destination says otherwise); from then on the same key is a new row.
-// A remote that recognises the key for longer still takes that for the old effect, and does nothing; so
-// does a routing group, for 15 days or more.
+// retention is over (7 days unless the destination says otherwise, 20 or more for a routing group, which
+// knows its messages for so long); from then on the same key is a new row. A remote that recognises the key
+// for longer still takes that for the old effect, and does nothing.
 //
 // # What is not promised
 //
