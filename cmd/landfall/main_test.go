@@ -1,0 +1,38 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestWhatNohupStartedIsNotEndedWithItsTerminal.
+func TestWhatNohupStartedIsNotEndedWithItsTerminal(t *testing.T) {
+	t.Parallel()
+	asked, answer := make(chan bool), make(chan bool)
+	remote := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked <- true
+		<-answer
+		http.Error(w, "", http.StatusNotFound)
+	}))
+	t.Cleanup(remote.Close)
+	cmd := exec.CommandContext(t.Context(), "nohup", os.Args[0], "rows", "get", "charge", "k", "--endpoint-url", remote.URL)
+	cmd.Env = append(os.Environ(), asCommand+"=1", "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local")
+	var said strings.Builder
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-asked
+	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Error(err)
+	}
+	close(answer)
+	if err := cmd.Wait(); err == nil || !strings.Contains(said.String(), "404") {
+		t.Errorf("%v: %s", err, said.String())
+	}
+}
