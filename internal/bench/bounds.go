@@ -22,6 +22,18 @@ func (c Counted) problems() (list []string) {
 			most("write units of webhooks", e.Writes(), 7.2)
 		}
 	}
+	if p, err := prices(); err != nil {
+		list = append(list, err.Error())
+	} else {
+		for _, e := range c.Effects {
+			if e.Name == OneKB && e.Way == InTransaction && e.Gzip {
+				dollars := map[int]float64{1: 4.26, fullBatch: 3.85}
+				most(fmt.Sprintf("dollars a million of 1 KB in a transaction, without CPU, %d rows an invocation", e.Batch), p.bill("", e, e.Invocations, 0).Total, dollars[e.Batch])
+			}
+		}
+		idle, _ := p.month(c.Idle)
+		most("dollars of a month of nothing", idle, 1.25)
+	}
 	for _, e := range c.Found {
 		most("read units of "+e.Name, e.Reads, 0.35)
 	}

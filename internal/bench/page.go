@@ -69,12 +69,12 @@ func (d Details) tables() map[string]string {
 	all["dollars"] = dollars + line(cells...)
 
 	all["besides"] = d.besides()
-	idle, metrics := d.Prices.month(d.Idle)
+	idle, more := d.Prices.month(d.Idle)
 	all["idle"] = header("a month of nothing, one destination with one shard", "") +
 		line("sweeps and looks at the rows in doubt: invocations", number(d.Idle.Invocations)) +
 		line("read units", number(d.Idle.Reads)) + line("bytes of metrics", number(d.Idle.MetricBytes)) +
-		line("together", fmt.Sprintf("$%.2f", idle)) +
-		line(fmt.Sprintf("on top, if it is busy: %d metrics of CloudWatch", d.Idle.Metrics), fmt.Sprintf("$%.2f", metrics))
+		line("metrics of CloudWatch", fmt.Sprint(d.Idle.Metrics)) + line("together", fmt.Sprintf("$%.2f", idle)) +
+		line(fmt.Sprintf("on top, if it is busy: %d metrics more", d.Idle.BusyMetrics-d.Idle.Metrics), fmt.Sprintf("$%.2f", more))
 
 	claims := header("workers", "wasted claims of an effect, deployed", "of 100 effects, sent by the sweep", "read units of an effect, deployed",
 		"wasted claims, all sweep the same shards", "read units")

@@ -87,11 +87,11 @@ func (p Prices) bill(name string, e Effect, invocations, cpuMicros float64) Bill
 	return b
 }
 
-// month is what a month costs in which nothing happens, and the metrics of a destination in a busy one.
-func (p Prices) month(i Idle) (idle, metrics float64) {
+// month is what a month costs in which nothing happens, and what the metrics of a busy one cost more.
+func (p Prices) month(i Idle) (idle, more float64) {
 	const million, gb = 1e6, 1 << 30
-	return i.Reads/million*p.Read + i.Invocations/million*p.Invocation +
-		i.MetricBytes/gb*p.LogGB, float64(i.Metrics) * p.Metric
+	return i.Reads/million*p.Read + i.Invocations/million*p.Invocation + i.MetricBytes/gb*p.LogGB +
+		float64(i.Metrics)*p.Metric, float64(i.BusyMetrics-i.Metrics) * p.Metric
 }
 
 // bills are those that docs/cost.md shows: of rows of 1 KB, alone and in full batches, and of rows in trouble.

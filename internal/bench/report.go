@@ -20,7 +20,7 @@ type Report struct {
 	Wasted8        float64 `json:"wasted_claims_w8"`       //
 	Wasted32       float64 `json:"wasted_claims_w32"`      //
 	Linear64       float64 `json:"linear_64"`              // throughput of 64 shards / 64 times that of one
-	DollarsTx1KB   float64 `json:"usd_per_million_tx_1kb"` // in full batches
+	DollarsTx1KB   float64 `json:"usd_per_million_tx_1kb"` // alone: an invocation each
 	RoutedWrites   float64 `json:"routed_wru"`             // per message
 	RoutedRequests float64 `json:"routed_sqs_requests"`    // of everybody, per message
 	P50            float64 `json:"commit_to_send_p50_ms"`  // fast path, modelled
@@ -91,8 +91,9 @@ type Idle struct {
 	Requests    float64 `json:"dynamodb_requests"`
 	Invocations float64 `json:"invocations"`
 	MetricBytes float64 `json:"metric_bytes"`
-	// Metrics are the time series that a busy destination has in CloudWatch.
-	Metrics int `json:"metrics"`
+	// Metrics are the time series in CloudWatch; BusyMetrics, those of a busy destination.
+	Metrics     int `json:"metrics"`
+	BusyMetrics int `json:"metrics_busy"`
 }
 
 // Claims is what workers do in each other's way: Wasted claims were refused, Reads are units.

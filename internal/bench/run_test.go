@@ -106,6 +106,10 @@ func TestNoLineIsMissingOnTheBill(t *testing.T) {
 	if want := 6 + 20 + 100 + 1000 + 2e6 + 1e6; b.Total != want {
 		t.Errorf("$%v, want $%v: %+v", b.Total, want, b.Lines)
 	}
+	p.Metric = 1e6
+	if idle, more := p.month(Idle{Reads: 1e6, Invocations: 1e6, MetricBytes: 1, Metrics: 1, BusyMetrics: 4}); idle != 10+1000+1+1e6 || more != 3e6 {
+		t.Errorf("a month of nothing is $%v, of something $%v more", idle, more)
+	}
 	if want := 0.3 * 62_000; b.Waiting < want-1 || b.Waiting > want+1 {
 		t.Errorf("waiting is $%v, want $%v", b.Waiting, want)
 	}

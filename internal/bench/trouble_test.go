@@ -117,8 +117,8 @@ func (w *world) fill(rows int, notBefore time.Time) {
 	}
 }
 
-// idle counts a minute in which nothing happens, and makes a month of it; and the metrics of a destination of whose
-// rows all kinds of ends are met.
+// idle counts a minute in which nothing happens, and makes a month of it; and the metrics of a destination whose
+// rows meet all kinds of ends.
 func idle(t *testing.T) (month Idle) {
 	const minutes = 30 * 24 * 60
 	inBubble(t, localaws.Options{}, policy(1), func(w *world) {
@@ -130,6 +130,7 @@ func idle(t *testing.T) (month Idle) {
 		month = Idle{
 			Reads: (e.Reads + e.ControlReads) * minutes, Requests: e.Requests * minutes, Invocations: e.Invocations * minutes, MetricBytes: e.MetricBytes * minutes,
 		}
+		w.metrics.Range(func(any, any) bool { month.Metrics++; return true })
 	})
 	inBubble(t, localaws.Options{}, policy(1), func(w *world) {
 		w.look = answers{}
@@ -144,7 +145,7 @@ func idle(t *testing.T) (month Idle) {
 		w.sweep(w.Context(), 0, 0)
 		time.Sleep(time.Hour)
 		w.reconcile()
-		w.metrics.Range(func(any, any) bool { month.Metrics++; return true })
+		w.metrics.Range(func(any, any) bool { month.BusyMetrics++; return true })
 	})
 	return month
 }
