@@ -12,19 +12,18 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// process is a process of a function. It reads the controls of destinations when those it knows are too old, as the
-// functions do.
+// process is a process of a function.
 type process struct {
-	store    *outboxdb.Store
-	controls *outboxdb.Controls
-	read     time.Time
-	stalls   outbox.Stalls
+	store  *outboxdb.Store
+	gate   outboxdb.Gate
+	stalls outbox.Stalls
 }
 
-const controlsFor = 5 * time.Second
+const controlsFor = outboxdb.ControlsFor
 
-// run runs one invocation in a process: the one that was idle last if there is one, as Lambda does.
-func (w *world) run(invocation func(*process)) {
+// run runs one invocation in a process, with the destinations that it may send to: the one that was idle last if there
+// is one, as Lambda does.
+func (w *world) run(invocation func(*process, []outbox.Destination)) {
 	w.Helper()
 	w.mu.Lock()
 	var p *process
@@ -34,15 +33,13 @@ func (w *world) run(invocation func(*process)) {
 	w.mu.Unlock()
 	if p == nil {
 		client := dynamodb.NewFromConfig(w.account.Config(function))
-		p = &process{store: outboxdb.New(client, schema.OutboxTable), controls: outboxdb.NewControls(client, schema.ControlTable)}
+		p = &process{store: outboxdb.New(client, schema.OutboxTable), gate: outboxdb.Gate{Reader: outboxdb.NewControls(client, schema.ControlTable)}}
 	}
-	if time.Since(p.read) >= controlsFor {
-		p.read = time.Now()
-		if _, err := p.controls.Read(w.Context()); err != nil {
-			w.Error(err)
-		}
+	destinations, err := p.gate.Apply(w.Context(), w.destinations())
+	if err != nil {
+		w.Error(err)
 	}
-	invocation(p)
+	invocation(p, destinations)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.idle = append(w.idle, p)
@@ -51,9 +48,9 @@ func (w *world) run(invocation func(*process)) {
 // sweep is one invocation of dispatch, for a part of the shards. What ctx ends is no error.
 func (w *world) sweep(ctx context.Context, part, of int) (report outbox.Report) {
 	w.Helper()
-	w.run(func(p *process) {
+	w.run(func(p *process, destinations []outbox.Destination) {
 		observer := w.observer()
-		d := outbox.Dispatcher{Store: p.store, Destinations: w.destinations(), ClaimedBy: sweepID, Observer: observer, Part: part, Of: of}
+		d := outbox.Dispatcher{Store: p.store, Destinations: destinations, ClaimedBy: sweepID, Observer: observer, Part: part, Of: of}
 		invocation, cancel := context.WithTimeout(ctx, 105*time.Second) // as deployed, for sends of 30 s
 		defer cancel()
 		var err error
@@ -71,9 +68,9 @@ func (w *world) deliver(ctx context.Context, event []byte) error {
 	if err != nil {
 		return err
 	}
-	w.run(func(p *process) {
+	w.run(func(p *process, destinations []outbox.Destination) {
 		observer := w.observer()
-		d := outbox.Dispatcher{Store: p.store, Destinations: w.destinations(), ClaimedBy: requestID, Observer: observer, Stalls: &p.stalls}
+		d := outbox.Dispatcher{Store: p.store, Destinations: destinations, ClaimedBy: requestID, Observer: observer, Stalls: &p.stalls}
 		ctx, cancel := context.WithTimeout(ctx, 50*time.Second)
 		defer cancel()
 		_, err = d.Deliver(ctx, rows)

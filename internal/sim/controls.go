@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 	"github.com/landfall-dev/landfall/internal/sim/stage"
 )
 
-// controlsFor is after how long a control counts for every run that begins, as documented.
+// controlsFor is after how long a control counts for every run that begins, as documented: the law does not ask the code.
 const controlsFor = 5 * time.Second
 
 // saying is what somebody says about a destination in mid-run.
@@ -172,9 +173,9 @@ func (c *controls) spoil(ctx context.Context, s *saying) error {
 	item := map[string]types.AttributeValue{schema.PK: text(schema.DestinationScope), schema.SK: text(s.destination)}
 	switch s.limit {
 	case 1:
-		item[schema.Paused] = text("no")
+		item[schema.Paused] = text(secret)
 	case 2:
-		item[schema.MaxConcurrency] = text("2")
+		item[schema.MaxConcurrency] = text(secret)
 	default:
 		item[schema.MaxConcurrency] = &types.AttributeValueMemberN{Value: "0"}
 	}
@@ -184,14 +185,30 @@ func (c *controls) spoil(ctx context.Context, s *saying) error {
 
 func stringOf(s string) *string { return &s }
 
-// gate is what an instance of a function knows of the controls. It does what the functions' own does, in
-// functions/internal/setup, which only they can import.
+// gate is that of an instance of a function, which reads the controls as the process that the instance runs.
 type gate struct {
+	outboxdb.Gate
 	config *version
 	kind   string
-	busy   bool
-	at     time.Time
-	all    []outboxdb.Control
+	// runs is nil while the instance is free.
+	runs *process
+}
+
+// Read reads the controls, with trouble.
+func (g *gate) Read(ctx context.Context) ([]outboxdb.Control, error) {
+	p := g.runs
+	return stage.Reads(ctx, p.call("controls", "", 0).Call, "controls", func() ([]outboxdb.Control, error) {
+		return p.controls.Read(context.Background())
+	})
+}
+
+// Write is the gate's log, which must not reveal what people and foreign hands have written.
+func (g *gate) Write(line []byte) (int, error) {
+	c := g.runs.controls
+	c.Mu.Lock()
+	defer c.Mu.Unlock()
+	c.law.scan("a log", string(line))
+	return len(line), nil
 }
 
 // allowed are the destinations that a run may send to; the error is that nobody knows.
@@ -199,49 +216,28 @@ func (w *world) allowed(p *process) (all []outbox.Destination, err error) {
 	if w.controls == nil {
 		return w.configured(p), nil
 	}
-	return w.controls.allowed(p)
-}
-
-func (c *controls) allowed(p *process) (all []outbox.Destination, err error) {
-	c.Mu.Lock()
-	g := c.gateOf(p)
-	known := !g.at.IsZero() && time.Since(g.at) < controlsFor
-	c.Mu.Unlock()
-	if !known {
-		asked := time.Now()
-		read, err := stage.Reads(p.Ctx, p.call("controls", "", 0).Call, "controls", func() ([]outboxdb.Control, error) {
-			return c.Read(context.Background())
-		})
-		if err != nil {
-			return nil, err
-		}
-		g.at, g.all = asked, read
+	all, err = w.controls.gateOf(p).Apply(p.Ctx, w.configured(p))
+	if err != nil {
+		return nil, err
 	}
-	for _, d := range c.configured(p) {
-		i := slices.IndexFunc(g.all, func(c outboxdb.Control) bool { return c.Destination == d.Name })
-		switch {
-		case i < 0:
-		case g.all[i].Paused:
-			continue
-		case g.all[i].MaxConcurrency > 0:
-			d.Policy.Concurrency = min(d.Policy.Concurrency, g.all[i].MaxConcurrency)
-		}
-		all = append(all, d)
-	}
-	c.Mu.Lock()
-	defer c.Mu.Unlock()
-	c.law.allowed(p, all)
+	w.Mu.Lock()
+	defer w.Mu.Unlock()
+	w.law.allowed(p, all)
 	return all, nil
 }
 
-// gateOf is that of an instance that is free, or of a new one. It is busy until its process ends well, or for ever.
+// gateOf is that of an instance that is free, or of a new one. It runs the process until that ends well, or for ever.
 func (c *controls) gateOf(p *process) *gate {
-	i := slices.IndexFunc(c.gates, func(g *gate) bool { return !g.busy && g.config == p.config && g.kind == p.Kind })
+	c.Mu.Lock()
+	defer c.Mu.Unlock()
+	i := slices.IndexFunc(c.gates, func(g *gate) bool { return g.runs == nil && g.config == p.config && g.kind == p.Kind })
 	if i < 0 {
 		i = len(c.gates)
-		c.gates = append(c.gates, &gate{config: p.config, kind: p.Kind})
+		g := &gate{config: p.config, kind: p.Kind}
+		g.Reader, g.Logger = g, slog.New(slog.NewTextHandler(g, nil))
+		c.gates = append(c.gates, g)
 	}
 	p.gate = c.gates[i]
-	p.gate.busy = true
+	p.gate.runs = p
 	return p.gate
 }

@@ -142,8 +142,8 @@ func (o *observer) Walked(walk outbox.Walk) {
 // end is called when a process has ended.
 func (p *process) end(o *observer, report any, err error) {
 	p.Kill()
-	if p.gate != nil {
-		p.gate.busy = p.Dead
+	if p.gate != nil && !p.Dead {
+		p.gate.runs = nil
 	}
 	p.law.scan("a report", report)
 	p.law.scan("a run's error", err)

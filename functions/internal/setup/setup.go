@@ -26,6 +26,11 @@ import (
 // claim must be answered to be sent ([outbox.SkewMargin]).
 const storeTimeout = 2 * time.Second
 
+// Controls and ControlsFor are what holds back sends, in the words of the functions.
+type Controls = outboxdb.Gate
+
+const ControlsFor = outboxdb.ControlsFor
+
 // Function is what every function works with.
 type Function struct {
 	Config       *config.Config

@@ -2,6 +2,7 @@ package main
 
 const (
 	controlsGo = "internal/outboxdb/controls.go"
+	gateGo     = "internal/outboxdb/gate.go"
 	dbClaimGo  = "internal/outboxdb/claim.go"
 	dbSettleGo = "internal/outboxdb/settle.go"
 	dbWriteGo  = "internal/outboxdb/write.go"
@@ -29,6 +30,25 @@ var tableDB = []mutant{
 	if attribute == schema.MaxConcurrency {
 		w.Remove(schema.Paused)
 	}`},
+
+	{name: "the controls are read once", file: gateGo,
+		from: `0 <= age && age < ControlsFor`, to: `0 <= age`},
+	{name: "the controls are as old as the answer, not as the question", file: gateGo,
+		from: `g.at, g.all = asked, all`, to: `g.at, g.all = time.Now(), all`},
+	{name: "a paused destination is not left out", file: gateGo,
+		from: `		case all[i].Paused:
+			continue
+`, to: ``},
+	{name: "a control that cannot be read leaves nothing out", file: gateGo,
+		from: `case all[i].Paused:`, to: `case all[i].Paused && all[i].Unreadable == nil:`},
+	{name: "a limit raises a concurrency", file: gateGo,
+		from: `min(d.Policy.WithDefaults().Concurrency, all[i].MaxConcurrency)`, to: `all[i].MaxConcurrency`},
+	{name: "controls that cannot be read are those of before", file: gateGo,
+		from: `		return nil, err
+	}
+	g.at`, to: `		return g.all, nil
+	}
+	g.at`},
 
 	{name: "DynamoDB: a claim takes a row of any status", file: dbClaimGo, sdk: true,
 		from: `	w.RequireIs(schema.Status, pending)

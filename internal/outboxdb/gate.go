@@ -1,4 +1,4 @@
-package setup
+package outboxdb
 
 import (
 	"context"
@@ -8,37 +8,37 @@ import (
 	"time"
 
 	"github.com/landfall-dev/landfall/internal/outbox"
-	"github.com/landfall-dev/landfall/internal/outboxdb"
 )
 
 // ControlsFor is for how long the controls that were read are good: a change is honoured by every run that begins so
 // much later. Without it, the fast path would pay a read for every few rows.
 const ControlsFor = 5 * time.Second
 
-// Controls say what may be sent where, for all invocations of a process. Its fields are set before its first use; it is
-// safe for concurrent use.
-type Controls struct {
+// Gate lets through what may be sent to now, for all invocations of a process. Its fields are set before its first use;
+// it is safe for concurrent use.
+type Gate struct {
+	// Reader reads the controls; [*Controls] is one.
 	Reader interface {
-		Read(ctx context.Context) ([]outboxdb.Control, error)
+		Read(ctx context.Context) ([]Control, error)
 	}
 	// Logger is told at each reading what holds back sends.
 	Logger *slog.Logger
 
 	mu  sync.Mutex
 	at  time.Time // of the last reading that succeeded
-	all []outboxdb.Control
+	all []Control
 }
 
 // Apply leaves out paused destinations and lowers concurrencies. Controls that cannot be read are an error; one of them
 // that cannot counts as paused. A limit above a destination's own concurrency changes nothing.
-func (c *Controls) Apply(ctx context.Context, destinations []outbox.Destination) ([]outbox.Destination, error) {
-	all, err := c.current(ctx, destinations)
+func (g *Gate) Apply(ctx context.Context, destinations []outbox.Destination) ([]outbox.Destination, error) {
+	all, err := g.current(ctx, destinations)
 	if err != nil {
 		return nil, err
 	}
 	allowed := make([]outbox.Destination, 0, len(destinations))
 	for _, d := range destinations {
-		i := slices.IndexFunc(all, func(c outboxdb.Control) bool { return c.Destination == d.Name })
+		i := slices.IndexFunc(all, func(c Control) bool { return c.Destination == d.Name })
 		switch {
 		case i < 0:
 		case all[i].Paused:
@@ -51,30 +51,30 @@ func (c *Controls) Apply(ctx context.Context, destinations []outbox.Destination)
 	return allowed, nil
 }
 
-func (c *Controls) current(ctx context.Context, destinations []outbox.Destination) ([]outboxdb.Control, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (g *Gate) current(ctx context.Context, destinations []outbox.Destination) ([]Control, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	asked := time.Now().Round(0) // by the wall clock: the other one may stand still while the process is frozen
-	if age := asked.Sub(c.at); !c.at.IsZero() && 0 <= age && age < ControlsFor {
-		return c.all, nil
+	if age := asked.Sub(g.at); !g.at.IsZero() && 0 <= age && age < ControlsFor {
+		return g.all, nil
 	}
-	all, err := c.Reader.Read(ctx)
+	all, err := g.Reader.Read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c.at, c.all = asked, all
+	g.at, g.all = asked, all
 	for _, control := range all {
-		c.report(ctx, control, slices.ContainsFunc(destinations, func(d outbox.Destination) bool { return d.Name == control.Destination }))
+		g.report(ctx, control, slices.ContainsFunc(destinations, func(d outbox.Destination) bool { return d.Name == control.Destination }))
 	}
 	return all, nil
 }
 
 // report logs a control by the name of a destination that is configured; what stands in others may be anything.
-func (c *Controls) report(ctx context.Context, control outboxdb.Control, known bool) {
-	log := c.Logger.With("destination", control.Destination)
+func (g *Gate) report(ctx context.Context, control Control, known bool) {
+	log := g.Logger.With("destination", control.Destination)
 	switch {
 	case !known:
-		c.Logger.WarnContext(ctx, "a control is for no destination of the configuration, and changes nothing")
+		g.Logger.WarnContext(ctx, "a control is for no destination of the configuration, and changes nothing")
 	case control.Unreadable != nil:
 		log.ErrorContext(ctx, "the destination counts as paused", "error", control.Unreadable.Error())
 	case control.Paused:

@@ -1,4 +1,4 @@
-package setup
+package outboxdb_test
 
 import (
 	"bytes"
@@ -36,18 +36,18 @@ func names(destinations []outbox.Destination) (all string) {
 func TestNoControlIsHonouredLateOrReadForEveryRow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		table := &said{}
-		c := &Controls{Reader: table, Logger: slog.New(slog.DiscardHandler)}
+		g := &outboxdb.Gate{Reader: table, Logger: slog.New(slog.DiscardHandler)}
 		all := []outbox.Destination{{Name: "a"}, {Name: "b"}}
 		allowed := func(want string, reads int) {
 			t.Helper()
-			got, err := c.Apply(t.Context(), all)
+			got, err := g.Apply(t.Context(), all)
 			if err != nil || names(got) != want || table.reads != reads {
 				t.Errorf("%s, %v, %d reads; want %s, %d", names(got), err, table.reads, want, reads)
 			}
 		}
 		allowed("ab", 1)
 		table.all = []outboxdb.Control{{Destination: "a", Paused: true}}
-		time.Sleep(ControlsFor - 1)
+		time.Sleep(outboxdb.ControlsFor - 1)
 		allowed("ab", 1)
 		time.Sleep(time.Nanosecond)
 		allowed("b", 2)
@@ -55,9 +55,9 @@ func TestNoControlIsHonouredLateOrReadForEveryRow(t *testing.T) {
 
 		// What is not known any more is not guessed, and asked for again at once.
 		table.err = errors.New("no such table")
-		time.Sleep(ControlsFor)
+		time.Sleep(outboxdb.ControlsFor)
 		for range 2 {
-			if got, err := c.Apply(t.Context(), all); !errors.Is(err, table.err) || got != nil {
+			if got, err := g.Apply(t.Context(), all); !errors.Is(err, table.err) || got != nil {
 				t.Errorf("%s, %v", names(got), err)
 			}
 		}
@@ -69,7 +69,7 @@ func TestNoControlIsHonouredLateOrReadForEveryRow(t *testing.T) {
 func TestNoControlRaisesAConcurrencyOrTouchesAnotherDestination(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	c := &Controls{Logger: slog.New(slog.NewTextHandler(&log, nil)), Reader: &said{all: []outboxdb.Control{
+	g := &outboxdb.Gate{Logger: slog.New(slog.NewTextHandler(&log, nil)), Reader: &said{all: []outboxdb.Control{
 		{Destination: "gone-secret", Paused: true}, {Destination: "high", MaxConcurrency: 100}, {Destination: "low", MaxConcurrency: 2},
 		{Destination: "odd", Paused: true, Unreadable: errors.New("of type S")}, {Destination: "usual", MaxConcurrency: 100},
 	}}}
@@ -77,7 +77,7 @@ func TestNoControlRaisesAConcurrencyOrTouchesAnotherDestination(t *testing.T) {
 		{Name: "free", Policy: outbox.Policy{Concurrency: 9}}, {Name: "high", Policy: outbox.Policy{Concurrency: 7}},
 		{Name: "low", Policy: outbox.Policy{Concurrency: 7}}, {Name: "odd"}, {Name: "usual"},
 	}
-	got, err := c.Apply(t.Context(), before)
+	got, err := g.Apply(t.Context(), before)
 	want := map[string]int{"free": 9, "high": 7, "low": 2, "usual": outbox.DefaultConcurrency}
 	if err != nil || len(got) != len(want) {
 		t.Fatalf("%s, %v", names(got), err)
