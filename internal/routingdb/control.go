@@ -122,7 +122,8 @@ func (c *Control) Join(ctx context.Context, group string, m routing.Consumer, by
 	w.SetOrRemove(schema.LeaseUntil, lease)
 	w.SetOrRemove(schema.ExpiresAt, expires)
 	w.changed(by, now)
-	return c.update(ctx, "join", group, m.ID, &w)
+	_, err := c.update(ctx, "join", group, m.ID, &w)
+	return err
 }
 
 // Renew moves the end of a member's lease, never back. It is [ErrNoMember] for who has not joined with a lease or
@@ -135,7 +136,7 @@ func (c *Control) Renew(ctx context.Context, group, id string, until time.Time) 
 	w.Require(schema.LeaseUntil, " <= ", w.Value(dynamo.Millis(until)))
 	w.Set(schema.LeaseUntil, dynamo.Millis(until))
 	w.Set(schema.ExpiresAt, dynamo.Number(until.Add(leaseKept).Unix()))
-	err := c.update(ctx, "renew", group, id, &w)
+	_, err := c.update(ctx, "renew", group, id, &w)
 	stored, refused := dynamo.Refused(err)
 	if !refused {
 		return err
@@ -148,7 +149,8 @@ func (c *Control) Renew(ctx context.Context, group, id string, until time.Time) 
 }
 
 // Drain says that a consumer, of the configuration or one that joined, finishes what it has and gets nothing more,
-// or that it gets messages again. Of a consumer that does not exist it says something, too, should it come.
+// or that it gets messages again: then an item that cannot be read is removed. Of a consumer that does not exist it says
+// something, too, should it come.
 func (c *Control) Drain(ctx context.Context, group, id string, draining bool, by string) error {
 	if err := errors.Join(checkName("group", group), checkName("consumer", id)); err != nil {
 		return err
@@ -157,15 +159,23 @@ func (c *Control) Drain(ctx context.Context, group, id string, draining bool, by
 	w.changed(by, time.Now())
 	if draining {
 		w.Set(schema.Draining, dynamo.Flag(true))
-		return c.update(ctx, "drain", group, id, &w)
+		_, err := c.update(ctx, "drain", group, id, &w)
+		return err
 	}
 	w.SetOrRemove(schema.Draining, nil)
 	w.RequireExists(schema.PK)
-	err := c.update(ctx, "stop draining", group, id, &w)
+	stored, err := c.update(ctx, "stop draining", group, id, &w)
 	if _, nothingSaid := dynamo.Refused(err); nothingSaid {
 		return nil
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	var left Overrides
+	if left.add(stored); len(left.Problems) > 0 { // it would go on draining
+		return c.remove(ctx, group, memberKey(id))
+	}
+	return nil
 }
 
 // Leave removes a member, and whatever was said about it. Messages that it has and has not accepted move on when
@@ -177,11 +187,13 @@ func (c *Control) Leave(ctx context.Context, group, id string) error {
 	return c.remove(ctx, group, memberKey(id))
 }
 
-func (c *Control) update(ctx context.Context, what, group, id string, w *write) error {
-	if _, err := c.client.UpdateItem(ctx, w.update(&c.table, key(groupKey(group), memberKey(id))), dynamo.RepeatConflicts); err != nil {
-		return fmt.Errorf("%s %s in group %s: %w", what, id, group, err)
+// update answers with the item after it.
+func (c *Control) update(ctx context.Context, what, group, id string, w *write) (dynamo.Item, error) {
+	out, err := c.client.UpdateItem(ctx, w.update(&c.table, key(groupKey(group), memberKey(id))), dynamo.RepeatConflicts)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s in group %s: %w", what, id, group, err)
 	}
-	return nil
+	return out.Attributes, nil
 }
 
 func (c *Control) remove(ctx context.Context, group, sk string) error {

@@ -134,6 +134,34 @@ func TestDrainingConsumersAreNotPickedForMore(t *testing.T) {
 	w.expect("as the configuration has it", w.live(), []string{"east", "north"})
 }
 
+// TestNobodyWhoWasStoppedGetsMessagesAgainBecauseItsControlCannotBeRead: a consumer of the configuration drains, and stays a
+// member, until somebody says that it gets messages again. Who joined is none.
+func TestNobodyWhoWasStoppedGetsMessagesAgainBecauseItsControlCannotBeRead(t *testing.T) {
+	t.Parallel()
+	for name, broken := range map[string]item{
+		"a flag of another type":      {"draining": s("true")},
+		"the flag, beside what is no": {"draining": yes(), "weight": s("heavy")},
+		"the flag lost":               {"target": s("sqs:south"), "lease_until": s("tomorrow")},
+		"a target of no kind":         {"target": s("south")},
+	} {
+		w := newWorld(t, "north", "south")
+		w.drain("south", true)
+		for _, id := range []string{"south", "east"} {
+			broken["pk"], broken["sk"] = s("group#couriers"), s("member#"+id)
+			w.write(schema.ControlTable, broken)
+		}
+		w.expect(name+": members", w.ids(), []string{"north", "south"})
+		w.expect(name+": live", w.live(), []string{"north"})
+		if text, _ := w.log.all(); !strings.Contains(text, "south") || !strings.Contains(text, "east") {
+			t.Errorf("%s: logged: %s", name, text)
+		}
+		w.drain("south", true)
+		w.expect(name+": drained", w.live(), []string{"north"})
+		w.drain("south", false)
+		w.expect(name+": live again", w.live(), []string{"north", "south"})
+	}
+}
+
 // TestNothingThatWasNotSaidIsStored.
 func TestNothingThatWasNotSaidIsStored(t *testing.T) {
 	t.Parallel()
@@ -215,7 +243,7 @@ func TestAControlTableThatCannotBeReadIsNotTakenForEmpty(t *testing.T) {
 	})
 }
 
-// TestBrokenControlItemsDoNotStopTheirNeighbours: they count for nothing, and are reported now and then.
+// TestBrokenControlItemsDoNotStopTheirNeighbours: they make nobody a member, and are reported now and then.
 func TestBrokenControlItemsDoNotStopTheirNeighbours(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -247,7 +275,7 @@ func TestBrokenControlItemsDoNotStopTheirNeighbours(t *testing.T) {
 			"pk": s("group#couriers"), "sk": s("member#west"), "target": s("lambda:west"), "changed_by": n("1"), "changed_at": s("?"), "note": yes(),
 		})
 		w.expect("members", w.ids(), []string{"east", "north", "south", "west"})
-		w.expect("live", w.live(), []string{"east", "north", "south", "west"})
+		w.expect("live", w.live(), []string{"east", "north", "west"})
 		overrides, err := w.control.Read(t.Context(), "couriers")
 		if err != nil || len(overrides.Problems) != len(broken) {
 			t.Errorf("%d problems, want %d: %v, %v", len(overrides.Problems), len(broken), overrides.Problems, err)

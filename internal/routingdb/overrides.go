@@ -18,9 +18,10 @@ import (
 type Overrides struct {
 	// Route is the routing function instead of the configuration's; nil: there is none.
 	Route *Route
-	// Members are ordered by id. One without a Target says something about a consumer of the configuration.
+	// Members are ordered by id. One without a Target says something about a consumer of the configuration, and nothing
+	// else. One that cannot be read is such a one, and draining: what somebody wanted to stop must not go on.
 	Members []Member
-	// Problems are the items that cannot be read, and count for nothing.
+	// Problems are the items that cannot be read.
 	Problems []error
 }
 
@@ -71,7 +72,7 @@ func (o *Overrides) add(stored dynamo.Item) {
 		m := r.member(id)
 		if err := r.Err(fmt.Sprintf("member %.80q", id)); err != nil {
 			o.Problems = append(o.Problems, err)
-			return
+			m = Member{Consumer: routing.Consumer{ID: id, Draining: true}, Change: m.Change}
 		}
 		o.Members = append(o.Members, m)
 	default:

@@ -30,8 +30,11 @@ var routingTableDB = []mutant{
 		return routing.Snapshot{}, routing.ErrNoGroup`, to: `	if found && false {
 		return routing.Snapshot{}, routing.ErrNoGroup`},
 	{name: "routing: a member that cannot be read is one all the same", file: dbOverridesGo,
-		from: `			o.Problems = append(o.Problems, err)
-			return`, to: `			o.Problems = append(o.Problems, err)`},
+		from: `			m = Member{`, to: `			_ = Member{`},
+	{name: "routing: what cannot be read says nothing about a consumer of the configuration", file: dbOverridesGo,
+		from: `routing.Consumer{ID: id, Draining: true}`, to: `routing.Consumer{ID: id}`},
+	{name: "routing: who cannot be read and gets messages again, does not", file: dbControlGo,
+		from: `len(left.Problems) > 0 {`, to: `false {`},
 	{name: "routing: a lease is not read", file: dbOverridesGo,
 		from: `, LeaseUntil: r.Millis(schema.LeaseUntil)`, to: ``},
 	{name: "routing: who joins again does not drain any more", file: dbControlGo,

@@ -40,7 +40,8 @@ type said struct {
 	lease    time.Time
 	limit    int64
 	target   string
-	// spoilt: a foreign hand has written something that nobody can read. Then it says nothing.
+	// spoilt: a foreign hand has written something that nobody can read. Then a consumer of the configuration drains, and
+	// nobody else is a member by it.
 	spoilt bool
 }
 
@@ -80,14 +81,11 @@ func (g *group) members() routing.Group {
 	for _, configured := range []bool{true, false} {
 		for i, c := range g.consumers {
 			m, s := g.member(i), g.said[c.id]
-			if s != nil && s.spoilt {
-				s = nil
-			}
 			switch {
 			case g.configured[c.id] != configured || !configured && (s == nil || !s.joined):
 				continue
 			case configured:
-				m.Draining = s != nil && s.draining
+				m.Draining = s != nil && (s.draining || s.spoilt)
 			default:
 				m.Target, m.LeaseUntil, m.MaxInFlight = s.target, s.lease, s.limit
 				m.Draining = s.draining || taken[m.Target]
@@ -130,8 +128,13 @@ func (g *group) join(i int, lease time.Time, as string) {
 
 func (g *group) drain(id string, draining bool) {
 	g.done(g.control.Drain(context.Background(), g.name, id, draining, by))
-	if draining || g.said[id] != nil {
-		g.of(id).draining = draining
+	switch s := g.said[id]; {
+	case draining:
+		g.of(id).draining = true
+	case s != nil && s.spoilt:
+		delete(g.said, id)
+	case s != nil:
+		s.draining = false
 	}
 }
 
@@ -236,11 +239,7 @@ func (g *group) calmDown() {
 		g.resetRoute()
 	}
 	for i, c := range g.consumers {
-		switch s := g.said[c.id]; {
-		case s == nil:
-		case s.spoilt:
-			g.leave(c.id)
-		default:
+		if s := g.said[c.id]; s != nil {
 			g.drain(c.id, false)
 			if s.joined && (s.lease.IsZero() || s.lease.After(time.Now())) {
 				g.join(i, s.lease, "")
