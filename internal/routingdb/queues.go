@@ -70,12 +70,13 @@ func (q *Queues) Load(ctx context.Context, name string) (Load, error) {
 	case <-ctx.Done():
 		return Load{}, fmt.Errorf("read attributes of queue %s: %w", name, ctx.Err())
 	}
-	if one.at.IsZero() || time.Since(one.at) >= Freshness {
+	if age := time.Since(one.at); age < 0 || age >= Freshness {
 		var load Load
 		if load, one.err = q.ask(ctx, name); one.err == nil {
 			one.load = load
 		}
-		one.at = time.Now() // a queue that does not answer is not asked again at once, either
+		// A queue that does not answer is not asked again at once, either. The wall clock goes on while the process is frozen.
+		one.at = time.Now().Round(0)
 	}
 	return one.load, one.err
 }
