@@ -67,7 +67,8 @@ func (g *Groups) Snapshot(ctx context.Context, group string) (routing.Snapshot, 
 
 // Consumers are those of a group, ordered by id: those of the configuration, with what is said about them, and those
 // that joined. Who joined under the id of one of the configuration is that one. Who joined with the target of another gets
-// nothing new, and is one of the Problems: a message that moved on from one would come back to it as the other.
+// nothing new, of two that joined the later one by id, and is one of the Problems: a message that moved on from one would
+// come back to it as the other.
 func (o *Overrides) Consumers(configured []routing.Consumer) []routing.Consumer {
 	group, now := routing.NewGroup("", configured...), time.Now()
 	for _, m := range o.Members {
