@@ -45,7 +45,9 @@ var routingTableDB = []mutant{
 		w.Set(schema.LeaseUntil, lease)
 	}`},
 	{name: "routing: who leaves stays", file: dbControlGo,
-		from: `	return c.remove(ctx, group, memberKey(id))`, to: `	return ctx.Err()`},
+		from: `	}
+	return c.remove(ctx, group, memberKey(id))`, to: `	}
+	return ctx.Err()`},
 	{name: "routing: who stays drains", file: dbControlGo,
 		from: `	w.SetOrRemove(schema.Draining, nil)
 	w.RequireExists`, to: `	w.RequireExists`},
