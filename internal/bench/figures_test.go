@@ -25,9 +25,9 @@ func TestNoFigureIsAboveItsBoundOrOtherThanPublished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	workers, shards, rows := []int{8}, []int{1, 4}, 500
+	workers, shards, rows, beside := []int{8}, []int{1, 4}, 500, 500
 	if *full {
-		workers, shards, rows = []int{1, 8, 32, 64}, []int{1, 4, 16, 64}, 3000
+		workers, shards, rows, beside = []int{1, 8, 32, 64}, []int{1, 4, 16, 64}, 3000, 12_000
 	}
 	var c Counted
 	t.Run("group", func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestNoFigureIsAboveItsBoundOrOtherThanPublished(t *testing.T) {
 		})
 		section("latency", func(t *testing.T) {
 			c.FastPath = latency(t, rows, true, false)
-			c.Beside = latency(t, 4*rows, true, true)
+			c.Beside = latency(t, beside, true, true)
 			c.Sweep = latency(t, rows, false, false)
 		})
 	})

@@ -44,7 +44,7 @@ func latency(t *testing.T, rows int, fast, beside bool) (l Latency) {
 			running.Go(func() { w.follow(ctx, fullBatch, devstack.MaxParallelizationFactor, func() { time.Sleep(invokeTime) }) })
 			time.Sleep(within + 10*time.Second)
 			if beside { // batch after batch may have to wait for a process that has to find out
-				time.Sleep(5 * time.Minute)
+				time.Sleep(2 * time.Minute)
 			}
 		} else {
 			for begun := time.Now(); time.Since(begun) < within+3*time.Minute; time.Sleep(time.Minute) {
