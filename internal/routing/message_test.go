@@ -163,6 +163,18 @@ func TestCandidatesAreNotPickedByTheFunctionAlone(t *testing.T) {
 	}
 }
 
+// A program that joins with the target of another may sort before it, and so be the one that is given more.
+func TestNoMessageComesBackToATargetUnderANewName(t *testing.T) {
+	t.Parallel()
+	group := routing.NewGroup("couriers",
+		routing.Consumer{ID: "spot-1", Target: "sqs:arn:aws:sqs:eu-west-1:000000000000:east"},
+		routing.Consumer{ID: "spot-2", Target: "sqs:east", Draining: true}, routing.Consumer{ID: "west", Target: "lambda:east"})
+	candidates, _ := routing.Snapshot{Group: group}.Candidates([]string{"spot-2"}, nil, now)
+	if len(candidates) != 1 || candidates[0].ID != "west" {
+		t.Errorf("%+v", candidates)
+	}
+}
+
 func TestPolicyThatTheRouterCannotKeepIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, p := range map[string]routing.Policy{

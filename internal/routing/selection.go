@@ -49,14 +49,15 @@ type Decision struct {
 	Err      error
 }
 
-// Candidates are the live members minus those tried, ordered by id, before any function sees them. One that
-// lapsed lately is left out while others are there. Either argument may be nil.
+// Candidates are the live members minus those tried, and minus those behind whose target is one that was tried,
+// ordered by id, before any function sees them. One that lapsed lately is left out while others are there. Either
+// argument may be nil.
 func (s Snapshot) Candidates(tried []string, lapsedLately func(id string) bool, now time.Time) ([]Consumer, []Excluded) {
 	var candidates, lapsed []Consumer
 	var excluded []Excluded
 	for _, c := range s.consumers {
 		switch membership := c.membership(now); {
-		case slices.Contains(tried, c.ID):
+		case slices.Contains(tried, c.ID) || s.hasTarget(tried, c.Target):
 			excluded = append(excluded, Excluded{c.ID, ExcludedTried})
 		case membership == NoMember:
 			excluded = append(excluded, Excluded{c.ID, ExcludedLeaseOver})
@@ -75,6 +76,13 @@ func (s Snapshot) Candidates(tried []string, lapsedLately func(id string) bool, 
 		excluded = append(excluded, Excluded{c.ID, ExcludedLapsedLately})
 	}
 	return candidates, excluded
+}
+
+// hasTarget reports whether one of these members has a target.
+func (s Snapshot) hasTarget(ids []string, target string) bool {
+	return target != "" && slices.ContainsFunc(s.consumers, func(c Consumer) bool {
+		return slices.Contains(ids, c.ID) && SameTarget(c.Target, target)
+	})
 }
 
 // Choose finds the candidates and asks the snapshot's function. Whatever the function does, a consumer that is
