@@ -13,7 +13,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/landfall-dev/landfall/functions/internal/functiontest"
-	"github.com/landfall-dev/landfall/functions/internal/setup"
 	"github.com/landfall-dev/landfall/internal/outbox"
 	"github.com/landfall-dev/landfall/internal/outboxdb"
 )
@@ -65,7 +64,7 @@ destinations:
 		t.Fatal(err)
 	}
 	for resumed := time.Now(); b.Row("charge", "order-1").Status != outbox.CompletedRow; {
-		if late := time.Since(resumed) > setup.ControlsFor; b.Invoke(`{"part": 0, "of": 1}`) != "" && late {
+		if late := time.Since(resumed) > outboxdb.ControlsFor; b.Invoke(`{"part": 0, "of": 1}`) != "" && late {
 			break // begun when it had to be honoured
 		}
 	}

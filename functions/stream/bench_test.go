@@ -148,7 +148,7 @@ func newHandler(tb testing.TB, client outboxdb.Client, sender outbox.Sender) *ha
 	tb.Cleanup(func() { os.Stdout = stdout })
 	return &handler{&setup.Function{
 		Config: cfg, Store: outboxdb.New(client, schema.OutboxTable), Logger: observe.NewLogger(io.Discard, "stream", ""),
-		Controls:     &setup.Controls{Reader: noControls{}, Logger: observe.NewLogger(io.Discard, "stream", "")},
+		Controls:     &outboxdb.Gate{Reader: noControls{}, Logger: observe.NewLogger(io.Discard, "stream", "")},
 		Destinations: []outbox.Destination{{Name: "charge", Policy: cfg.Destinations["charge"].Policy(), Sender: sender}},
 	}}
 }

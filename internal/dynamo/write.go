@@ -132,6 +132,15 @@ func (w *Write) Put(table *string, i Item) *dynamodb.PutItemInput {
 	}
 }
 
+// Delete is the write's conditions for a deletion.
+func (w *Write) Delete(table *string, key Item) *dynamodb.DeleteItemInput {
+	return &dynamodb.DeleteItemInput{
+		TableName: table, Key: key,
+		ConditionExpression: w.condition(), ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}
+}
+
 // condition is nil where nothing is required.
 func (w *Write) condition() *string {
 	if w.conditions.Len() == 0 {

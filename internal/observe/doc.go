@@ -45,7 +45,7 @@
 //	Refused           Count         likewise: its queue refused it
 //	Errored           Count         likewise: the consumer is a function, and it failed
 //	RerouteDelay      Milliseconds  from the end of an attempt (the deadline of a lapsed one) to the next one, each
-//	Extended          Count         the deadline was moved, for want of another consumer
+//	Extended          Count         the deadline was moved: nobody else was there, or it was not taken
 //	Held              Count         neither forwarded nor at its end
 //	GivenBack         Count         there was no time left to begin with it
 //	DeadLetters       Count         given up, and put into the dead-letter queue

@@ -134,7 +134,7 @@ type Handled struct {
 	Held time.Duration
 	// GivenBack says that there was no time for it.
 	GivenBack bool
-	// Forwards counts the forwards, Extended says that the deadline was moved, for want of others.
+	// Forwards counts the forwards, Extended says that the deadline was moved: nobody else was there, or it was not taken.
 	Forwards int
 	Extended bool
 	// Reroutes are those of this invocation.

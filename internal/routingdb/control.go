@@ -172,10 +172,18 @@ func (c *Control) Drain(ctx context.Context, group, id string, draining bool, by
 		return err
 	}
 	var left Overrides
-	if left.add(stored); len(left.Problems) > 0 { // it would go on draining
-		return c.remove(ctx, group, memberKey(id))
+	if left.add(stored); len(left.Problems) == 0 {
+		return nil
 	}
-	return nil
+	var unread write // it would go on draining
+	unread.RequireIs(schema.ChangedAt, stored[schema.ChangedAt])
+	unread.RequireIs(schema.ChangedBy, stored[schema.ChangedBy])
+	if err = c.delete(ctx, group, memberKey(id), &unread); err != nil {
+		if _, changedSince := dynamo.Refused(err); changedSince {
+			return nil
+		}
+	}
+	return err
 }
 
 // Leave removes a member, and whatever was said about it. Messages that it has and has not accepted move on when
@@ -197,8 +205,11 @@ func (c *Control) update(ctx context.Context, what, group, id string, w *write) 
 }
 
 func (c *Control) remove(ctx context.Context, group, sk string) error {
-	_, err := c.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &c.table, Key: key(groupKey(group), sk)}, dynamo.RepeatConflicts)
-	if err != nil {
+	return c.delete(ctx, group, sk, &write{})
+}
+
+func (c *Control) delete(ctx context.Context, group, sk string, w *write) error {
+	if _, err := c.client.DeleteItem(ctx, w.Delete(&c.table, key(groupKey(group), sk)), dynamo.RepeatConflicts); err != nil {
 		return fmt.Errorf("remove %s of group %s: %w", sk, group, err)
 	}
 	return nil

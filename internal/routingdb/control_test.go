@@ -1,6 +1,7 @@
 package routingdb_test
 
 import (
+	"context"
 	"errors"
 	"reflect"
 	"strconv"
@@ -112,6 +113,39 @@ func TestARenewalBringsNobodyBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		refused("removed")
+	})
+}
+
+// joins is a client on which somebody joins before each deletion.
+type joins struct {
+	*dynamodb.Client
+	join func()
+}
+
+func (c joins) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, o ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
+	c.join()
+	return c.Client.DeleteItem(ctx, in, o...)
+}
+
+// An item that cannot be read is removed so that its consumer drains no more; one that was written since can be.
+func TestWhoJoinsMeanwhileIsNotRemovedWithAnUnreadableItem(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.write(schema.ControlTable, item{"pk": s("group#couriers"), "sk": s("member#east"), "draining": s("yes"), "weight": s("heavy")})
+		time.Sleep(time.Second)
+		control := routingdb.NewControl(joins{b.client, func() {
+			time.Sleep(time.Second)
+			if err := b.control.Join(t.Context(), "couriers", routing.Consumer{ID: "east", Target: "sqs:east"}, "east itself"); err != nil {
+				t.Error(err)
+			}
+		}}, schema.ControlTable)
+		if err := control.Drain(t.Context(), "couriers", "east", false, "ada"); err != nil {
+			t.Error(err)
+		}
+		if o, err := b.control.Read(t.Context(), "couriers"); err != nil || len(o.Members) != 1 || o.Members[0].Target != "sqs:east" {
+			t.Errorf("%+v, %v", o, err)
+		}
 	})
 }
 

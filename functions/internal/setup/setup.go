@@ -26,17 +26,12 @@ import (
 // claim must be answered to be sent ([outbox.SkewMargin]).
 const storeTimeout = 2 * time.Second
 
-// Controls and ControlsFor are what holds back sends, in the words of the functions.
-type Controls = outboxdb.Gate
-
-const ControlsFor = outboxdb.ControlsFor
-
 // Function is what every function works with.
 type Function struct {
 	Config       *config.Config
 	Destinations []outbox.Destination
 	Store        *outboxdb.Store
-	Controls     *Controls
+	Controls     *outboxdb.Gate
 	Logger       *slog.Logger
 	stalls       outbox.Stalls
 }
@@ -63,7 +58,7 @@ func Load(ctx context.Context, name string) (*Function, error) {
 		Config:       cfg,
 		Destinations: all,
 		Store:        outboxdb.New(tables, cmp.Or(os.Getenv(schema.OutboxTableEnv), schema.OutboxTable)),
-		Controls:     &Controls{Reader: controls, Logger: logger},
+		Controls:     &outboxdb.Gate{Reader: controls, Logger: logger},
 		Logger:       logger,
 	}, nil
 }
