@@ -34,7 +34,7 @@ var routingTableDB = []mutant{
 	{name: "routing: what cannot be read says nothing about a consumer of the configuration", file: dbOverridesGo,
 		from: `routing.Consumer{ID: id, Draining: true}`, to: `routing.Consumer{ID: id}`},
 	{name: "routing: who cannot be read and gets messages again, does not", file: dbControlGo,
-		from: `len(left.Problems) > 0 {`, to: `false {`},
+		from: `len(left.Problems) == 0 {`, to: `true {`},
 	{name: "routing: a lease is not read", file: dbOverridesGo,
 		from: `, LeaseUntil: r.Millis(schema.LeaseUntil)`, to: ``},
 	{name: "routing: who joins again does not drain any more", file: dbControlGo,
