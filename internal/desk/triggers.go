@@ -41,19 +41,24 @@ func (d *Desk) Begin(ctx context.Context, every time.Duration) error {
 	return nil
 }
 
-// mapStream is the mapping that is deployed.
 func (d *Desk) mapStream(ctx context.Context) error {
 	failures, err := d.QueueURL(ctx, schema.StreamFailures(d.Prefix))
 	if err != nil {
 		return err
 	}
-	return d.Stack.MapStream(ctx, devstack.StreamMapping{
-		Function: "stream", Client: dynamodbstreams.NewFromConfig(d.SDK("lambda")), Table: d.OutboxTable(),
+	m := streamMapping()
+	m.Function, m.Client, m.Table = "stream", dynamodbstreams.NewFromConfig(d.SDK("lambda")), d.OutboxTable()
+	m.OnFailure, m.Queues = failures, d.SQS("lambda")
+	return d.Stack.MapStream(ctx, m)
+}
+
+// streamMapping is the mapping that is deployed.
+func streamMapping() devstack.StreamMapping {
+	return devstack.StreamMapping{
 		Filters:               []string{schema.StreamFilter},
 		BatchSize:             schema.StreamBatch,
 		StartingPosition:      streamtypes.ShardIteratorTypeTrimHorizon,
 		ParallelizationFactor: devstack.MaxParallelizationFactor, BisectBatchOnFunctionError: true,
 		MaximumRetryAttempts: schema.StreamRetries, MaximumRecordAge: schema.StreamRecordAge * time.Second,
-		OnFailure: failures, Queues: d.SQS("lambda"),
-	})
+	}
 }

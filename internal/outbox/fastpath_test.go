@@ -68,8 +68,10 @@ func TestFastPath(t *testing.T) {
 	inWorld(t, "a row for later is left to the sweep until then", func(w *world) {
 		w.destination("charge", charge, accepts)
 		later := func(r *outbox.Row) { r.LaneAt = r.CreatedAt.Add(time.Hour + headStart) }
-		reports := w.reports(w.put("charge", 1, later)...)
+		reports, counted := w.reports(w.put("charge", 1, later)...), &countedClaims{Store: &w.Store}
+		w.dispatcher.Store = counted
 		w.expect("claimed", w.fast(reports).Claimed(), 0)
+		w.expect("claims, each of which costs", int(counted.claims.Load()), 0)
 		pass(time.Hour - time.Millisecond)
 		w.expect("claimed just before", w.fast(reports).Claimed(), 0)
 		pass(time.Millisecond)
