@@ -18,7 +18,7 @@ type Fresh struct {
 
 // Stalls are the destinations that held up the fast path lately. A batch ends when its last send does, and the
 // batches behind it wait: the rows of a destination that stalls are left to the sweep for a while, where no other
-// waits for them. The zero value is ready, to be kept from one [Dispatcher.Deliver] to the next; it is safe for
+// waits for them, unless there is no other. The zero value is ready, to be kept from one [Dispatcher.Deliver] to the next; it is safe for
 // concurrent use.
 type Stalls struct {
 	mu    sync.Mutex
@@ -86,7 +86,7 @@ func (d *Dispatcher) Deliver(ctx context.Context, rows []Fresh) (Report, error) 
 // deliverFresh starts an attempt at each row that is for now.
 func (l *lanes) deliverFresh(rows []Fresh) {
 	for _, row := range rows {
-		if l.Policy.Retired || l.Stalls.stands(l.Name) || row.LaneAt.After(l.dueBy(row, l.now())) {
+		if l.Policy.Retired || l.Stalls.stands(l.Name) && len(l.Destinations) > 1 || row.LaneAt.After(l.dueBy(row, l.now())) {
 			continue
 		}
 		if !l.begin(true, func() {

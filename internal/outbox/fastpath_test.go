@@ -168,6 +168,16 @@ func TestFastPath(t *testing.T) {
 			batch(2)
 		}
 	})
+	inWorld(t, "a remote that is slow is not left to the sweep if there is no other to wait for it", func(w *world) {
+		w.dispatcher.Stalls = &outbox.Stalls{}
+		w.destination("slow", outbox.Policy{HeadStart: time.Hour}, func(context.Context, outbox.Row) outbox.Outcome {
+			time.Sleep(6 * time.Second)
+			return outbox.Completed("")
+		})
+		for _, id := range w.put("slow", 3) {
+			w.expect("claimed", w.fast(w.reports(id)).Claimed(), 1)
+		}
+	})
 	inWorld(t, "a panicking sender touches no other row", func(w *world) {
 		w.destination("charge", charge, func(_ context.Context, row outbox.Row) outbox.Outcome {
 			if row.Key == "0" {
