@@ -46,7 +46,7 @@ func (e *examination) control(ctx context.Context) map[string][]routing.Consumer
 func (e *examination) said(now *groupNow) {
 	subject := "group " + now.name
 	for _, problem := range now.Problems {
-		e.warn(subject, problem.Error()+": it counts for nothing", "write it anew: landfall consumers, landfall groups")
+		e.warn(subject, problem.Error(), "write it anew: landfall consumers drain --stop, add or remove, landfall groups set-route or reset-route")
 	}
 	if r := now.route(); r.Invalid != "" {
 		e.bad(subject, "nobody is picked: "+r.Invalid, "landfall groups reset-route "+now.name)

@@ -40,6 +40,9 @@ func Call[T any](ctx context.Context, deadline time.Time, panicked, silent T, ca
 
 // Pause waits, and reports whether ctx did not end meanwhile.
 func Pause(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -55,5 +55,8 @@ func TestAPauseEndsWithItsContext(t *testing.T) {
 		if whole := bounded.Pause(ctx, time.Minute); whole || time.Since(began) != time.Minute+time.Second {
 			t.Errorf("ended: %t after %v", whole, time.Since(began))
 		}
+		if bounded.Pause(ctx, 0) || !bounded.Pause(t.Context(), 0) {
+			t.Error("a pause of no time does not tell whether ctx has ended")
+		}
 	})
 }

@@ -135,7 +135,11 @@ func (w *world) expect(what string, got, want int) {
 }
 
 // pass lets virtual time pass.
-func pass(d time.Duration) { <-time.After(d) }
+func pass(d time.Duration) {
+	if d > 0 { // many timers that are due at once crash the race detector
+		<-time.After(d)
+	}
+}
 
 const day = outbox.Window(24 * time.Hour)
 

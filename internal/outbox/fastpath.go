@@ -18,8 +18,8 @@ type Fresh struct {
 
 // Stalls are the destinations that held up the fast path lately. A batch ends when its last send does, and the
 // batches behind it wait: the rows of a destination that stalls are left to the sweep for a while, where no other
-// waits for them, unless there is no other. The zero value is ready, to be kept from one [Dispatcher.Deliver] to the next; it is safe for
-// concurrent use.
+// waits for them, unless there is no other. The zero value is ready, to be kept from one [Dispatcher.Deliver] to the
+// next; it is safe for concurrent use.
 type Stalls struct {
 	mu    sync.Mutex
 	until map[string]time.Time
