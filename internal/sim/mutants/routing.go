@@ -72,6 +72,8 @@ func (m Move) sameAttempt`},
 `, to: `	case !slices.ContainsFunc(s.consumers, func(c Consumer) bool { return c.ID == id }):
 		_, member := s.Consumer(id)
 `},
+	{name: "routing: a message comes back to its queue under another name", file: routeSelectionGo,
+		from: ` || s.hasTarget(tried, c.Target)`, to: ``},
 	{name: "routing: draining consumers are candidates", file: routeSelectionGo,
 		from: `		case membership == DrainingMember:
 			excluded = append(excluded, Excluded{c.ID, ExcludedDraining})

@@ -41,6 +41,8 @@ func (l *law) asked(i *instance, p *process, group string, q routing.Question) {
 		l.Must(slices.Contains(alive, c.ID), "choice", "%s is a candidate for %s, and no live member", c.ID, id)
 		for _, a := range r.attempts[:min(q.Attempt-1, len(r.attempts))] {
 			l.Must(a.consumer != c.ID, "I10", "%s is a candidate for %s, which has moved on from it", c.ID, id)
+			other, there := p.told.snapshots[group].Consumer(a.consumer)
+			l.Must(!there || !routing.SameTarget(other.Target, in.Target), "I10", "%s is a candidate for %s, which has moved on from its target", c.ID, id)
 		}
 		l.Must(!lately(i.lapses, group, c.ID, i.clock()) ||
 			!slices.ContainsFunc(q.Candidates, func(o routing.Consumer) bool { return !lately(i.deadlines, group, o.ID, i.clock()) }),

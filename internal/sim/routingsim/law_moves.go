@@ -18,7 +18,7 @@ func (l *law) moving(i *instance, m routing.Move) {
 	must := func(ok bool, invariant, why string) {
 		l.Must(ok, invariant, "process %d: %s of %s, attempt %d: %s", p.Number, m.Kind, m.ID, from.Attempt, why)
 	}
-	others := slices.DeleteFunc(live(s, m.At), func(id string) bool { return id == from.Consumer || slices.Contains(from.Tried(), id) })
+	others := slices.DeleteFunc(live(s, m.At), func(id string) bool { return had(s, from, id) })
 	must(!m.At.After(now) && !m.At.Before(p.Began.Add(i.skew).Truncate(time.Millisecond)), "schedule",
 		"its time is not now")
 	if m.Kind == routing.Assign || m.Kind == routing.Reassign {
@@ -64,6 +64,15 @@ func (l *law) moving(i *instance, m routing.Move) {
 	case routing.Kill:
 		l.killing(p, m, others, must)
 	}
+}
+
+// had reports whether a consumer, or a member behind whose target it is, was given a receipt's message.
+func had(s routing.Snapshot, r routing.Receipt, id string) bool {
+	one, _ := s.Consumer(id)
+	return slices.ContainsFunc(append(r.Tried(), r.Consumer), func(tried string) bool {
+		other, there := s.Consumer(tried)
+		return tried == id || there && routing.SameTarget(other.Target, one.Target)
+	})
 }
 
 // nowhere reports whether a receipt of a message that is accepted when it is delivered says that its consumer demonstrably
