@@ -1,10 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -28,6 +30,13 @@ func TestWhatNohupStartedIsNotEndedWithItsTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-asked
+	if status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid)); err == nil { // on Linux: it cannot be too late to tell
+		_, after, _ := strings.Cut(string(status), "SigIgn:\t")
+		mask, _, _ := strings.Cut(after, "\n")
+		if ignored, err := strconv.ParseUint(mask, 16, 64); err != nil || ignored&(1<<(syscall.SIGHUP-1)) == 0 {
+			t.Errorf("it ignores %q (%v), and SIGHUP is not among it", mask, err)
+		}
+	}
 	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Error(err)
 	}
