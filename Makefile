@@ -64,18 +64,18 @@ fuzz: go ## Fuzz every parser of outside bytes, FUZZTIME each (5s)
 SEEDS ?= 10000
 SDKSEEDS ?= 300
 sim: go ## Simulate outbox and router: SEEDS worlds of each at the ports (10000), SDKSEEDS through the SDK (300)
-	for worlds in ./internal/sim ./internal/sim/routingsim; do \
+	for worlds in ./internal/lab/sim ./internal/lab/sim/routingsim; do \
 		$(GO) test $$worlds -count=1 -timeout=60m -v -run=Worlds -args -seeds=$(SEEDS) && \
 		$(GO) test $$worlds -count=1 -timeout=60m -v -run=Worlds -args -seeds=$(SDKSEEDS) -sdk || exit 1; \
 	done
 
 sim-mutants: go ## Break the protocols on purpose, and show that the simulations notice
-	$(GO) run ./internal/sim/mutants $(ARGS)
+	$(GO) run ./internal/lab/sim/mutants $(ARGS)
 
 ENDPOINT ?=
 conformance: go ## Hold any AWS endpoint on this machine to our tests: ENDPOINT=http://127.0.0.1:8000
 	@[ -n "$(ENDPOINT)" ] || { echo "usage: make conformance ENDPOINT=http://127.0.0.1:8000"; exit 2; }
-	LANDFALL_ENDPOINT=$(ENDPOINT) $(GO) test -count=1 ./internal/localaws/conformance
+	LANDFALL_ENDPOINT=$(ENDPOINT) $(GO) test -count=1 ./internal/lab/localaws/conformance
 	LANDFALL_ENDPOINT=$(ENDPOINT) $(GO) test -count=1 ./internal/outboxdb ./internal/routingdb -run=TestConformance
 
 foreign: go ## Land rows put by Python (boto3) and by the AWS command line; needs both

@@ -1,6 +1,6 @@
 // Package landfall is what an application imports to get its external effects landed: it writes rows into
-// the outbox table, from which Landfall's functions send them. Workers import it to accept what Landfall
-// routes to them.
+// the outbox table, from which Landfall's functions send them. Workers that Landfall
+// routes messages to import package consumer.
 //
 // A row names a destination of the configuration, an idempotency key of the application's choice, and the
 // payload to send. Once a row is stored, Landfall sends it and knows what became of it: completed, failed,
@@ -52,18 +52,4 @@
 // never conflict with each other.
 //
 // An Outbox may be used by any number of goroutines.
-//
-// # Consuming
-//
-// A [Consumer] is a worker of a routing group. It accepts each message before the work, so that no other
-// consumer gets it; one that has moved on in the meantime is dropped. [Consumer.Consume] is the loop of a
-// worker that polls its queue, [Consumer.Lambda] the handler of a function behind that queue, and
-// [Consumer.Accept] the step itself, for workers that have a loop already:
-//
-//	consumer := landfall.NewConsumer(dynamodbClient, sqsClient, landfall.ConsumerConfig{})
-//	err := consumer.Consume(ctx, queueURL, func(ctx context.Context, msg types.Message) error {
-//		return deliver(ctx, landfall.MessageID(msg), msg.Body)
-//	})
-//
-// Within a consumer, work is at least once. docs/routing.md has the protocol, for other languages, too.
 package landfall

@@ -89,7 +89,7 @@ func (r Row) pending(cfg Config, now time.Time) (outbox.Row, error) {
 		due = r.NotBefore.Truncate(time.Millisecond)
 	}
 	row := outbox.Row{
-		ID: id, Status: outbox.Pending, CreatedAt: now, LaneAt: due.Add(to.HeadStart),
+		ID: id, Status: outbox.StatusPending, CreatedAt: now, LaneAt: due.Add(to.HeadStart),
 		Lane:    outbox.Lane{Kind: outbox.DueLane, Destination: r.Destination, Shard: id.Shard(to.Shards)},
 		Payload: r.Payload, Binary: !utf8.Valid(r.Payload), Headers: headers,
 		CommandID: r.CommandID, Trace: r.Trace,

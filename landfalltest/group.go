@@ -13,8 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
-	"github.com/landfall-dev/landfall"
-	"github.com/landfall-dev/landfall/internal/localaws"
+	"github.com/landfall-dev/landfall/consumer"
+	"github.com/landfall-dev/landfall/internal/lab/localaws"
 	"github.com/landfall-dev/landfall/internal/routing"
 	"github.com/landfall-dev/landfall/internal/routingdb"
 	"github.com/landfall-dev/landfall/internal/schema"
@@ -23,7 +23,7 @@ import (
 // Group is a routing group with one consumer, for the tests of consumers: the receipts are real, and so are the
 // queues. The test is the router: it forwards messages to the consumer's queue, and moves them on.
 type Group struct {
-	// Receipts and Queues are what [landfall.NewConsumer] takes.
+	// Receipts and Queues are what [consumer.New] takes.
 	Receipts *dynamodb.Client
 	Queues   *sqs.Client
 	// Queue is the URL of the consumer's queue, Ingress that of the queue that messages come from.
@@ -53,8 +53,8 @@ func NewGroup(name string) (*Group, error) {
 }
 
 // Config is the consumer's configuration, whatever the environment says.
-func (g *Group) Config() landfall.ConsumerConfig {
-	return landfall.ConsumerConfig{QueuePrefix: schema.QueuePrefix, ReceiptsTable: schema.ReceiptsTable}
+func (g *Group) Config() consumer.Config {
+	return consumer.Config{QueuePrefix: schema.QueuePrefix, ReceiptsTable: schema.ReceiptsTable}
 }
 
 // Send has a message come into the group and forwards it to the consumer. It returns the message's id.

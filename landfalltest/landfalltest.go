@@ -1,5 +1,5 @@
 // Package landfalltest is for the tests of applications. An [Outbox] is a real [landfall.Outbox] whose table is
-// in memory, and which shows the rows that were put; a [Group] is what a [landfall.Consumer] works in. Rules and
+// in memory, and which shows the rows that were put; a [Group] is what a [consumer.Consumer] works in. Rules and
 // conflicts are those of the real thing, because it is the real thing on a DynamoDB and an SQS in this process:
 // no sockets, no containers, no account, and it works inside testing/synctest.
 //
@@ -17,7 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/landfall-dev/landfall"
-	"github.com/landfall-dev/landfall/internal/localaws"
+	"github.com/landfall-dev/landfall/internal/lab/localaws"
 	"github.com/landfall-dev/landfall/internal/outbox"
 	"github.com/landfall-dev/landfall/internal/outboxdb"
 	"github.com/landfall-dev/landfall/internal/schema"

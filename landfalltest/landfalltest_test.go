@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/landfall-dev/landfall"
+	"github.com/landfall-dev/landfall/consumer"
 	"github.com/landfall-dev/landfall/landfalltest"
 )
 
@@ -133,7 +134,7 @@ func TestAGroupDoesNotMoveOnWhatIsAccepted(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
-	err = landfall.NewConsumer(group.Receipts, group.Queues, group.Config()).Consume(ctx, group.Queue, func(context.Context, types.Message) error {
+	err = consumer.New(group.Receipts, group.Queues, group.Config()).Consume(ctx, group.Queue, func(context.Context, types.Message) error {
 		stop()
 		return nil
 	})
@@ -158,17 +159,17 @@ func TestADeclinedMessageDoesNotStandInTheWay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	consumer := landfall.NewConsumer(group.Receipts, group.Queues, group.Config())
+	worker := consumer.New(group.Receipts, group.Queues, group.Config())
 	for _, body := range []string{"1", "2", "3"} {
 		id, err := group.Send(t.Context(), body)
 		if err != nil {
 			t.Fatal(err)
 		}
 		got, err := group.Queues.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: &group.Queue, MessageAttributeNames: []string{"All"}})
-		if err != nil || len(got.Messages) != 1 || *got.Messages[0].Body != body || landfall.MessageID(got.Messages[0]) != id {
+		if err != nil || len(got.Messages) != 1 || *got.Messages[0].Body != body || consumer.MessageID(got.Messages[0]) != id {
 			t.Fatalf("%+v, %v", got, err)
 		}
-		if err := consumer.Decline(t.Context(), got.Messages[0]); err != nil {
+		if err := worker.Decline(t.Context(), got.Messages[0]); err != nil {
 			t.Fatal(err)
 		}
 	}

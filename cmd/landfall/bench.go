@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/landfall-dev/landfall/internal/bench"
+	"github.com/landfall-dev/landfall/internal/lab/bench"
 )
 
 func (a *app) benchCommand() *cobra.Command {

@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/landfall-dev/landfall/internal/demo"
-	"github.com/landfall-dev/landfall/internal/desk"
-	"github.com/landfall-dev/landfall/internal/payloads"
+	"github.com/landfall-dev/landfall/internal/lab/demo"
+	"github.com/landfall-dev/landfall/internal/lab/desk"
+	"github.com/landfall-dev/landfall/internal/lab/payloads"
 )
 
 func (a *app) demoCommand() *cobra.Command {

@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/landfall-dev/landfall/internal/desk"
-	"github.com/landfall-dev/landfall/internal/localaws"
+	"github.com/landfall-dev/landfall/internal/lab/desk"
+	"github.com/landfall-dev/landfall/internal/lab/localaws"
 )
 
 // devStops is how long the functions may go on after Ctrl-C.

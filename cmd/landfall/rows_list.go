@@ -55,8 +55,8 @@ type rowFilter struct {
 
 // laneOf is where rows of a status are.
 var laneOf = map[string]outbox.LaneKind{
-	string(outbox.Pending): outbox.DueLane, string(outbox.Dispatching): outbox.DueLane,
-	string(outbox.OutcomeUnknown): outbox.UnknownLane, string(outbox.FailedRow): outbox.FailedLane,
+	string(outbox.StatusPending): outbox.DueLane, string(outbox.StatusDispatching): outbox.DueLane,
+	string(outbox.StatusOutcomeUnknown): outbox.UnknownLane, string(outbox.StatusFailed): outbox.FailedLane,
 }
 
 func (f rowFilter) admits(row outbox.Row, now time.Time) bool {

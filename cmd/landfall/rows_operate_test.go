@@ -29,7 +29,7 @@ func (b *rowsBundle) doubt(key string, ago time.Duration) (name string) {
 	if err == nil {
 		row.Lane.Kind = outbox.UnknownLane
 		err = store.Settle(b.t.Context(), outbox.Settlement{
-			ID: id, Token: row.Token, Status: outbox.OutcomeUnknown, Lane: row.Lane, LaneAt: time.Now(), MaybeSince: until, Code: "landfall.http.cut",
+			ID: id, Token: row.Token, Status: outbox.StatusOutcomeUnknown, Lane: row.Lane, LaneAt: time.Now(), MaybeSince: until, Code: "landfall.http.cut",
 		})
 	}
 	if err != nil {

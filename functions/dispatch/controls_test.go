@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/landfall-dev/landfall/functions/internal/functiontest"
+	"github.com/landfall-dev/landfall/internal/lab/functiontest"
 	"github.com/landfall-dev/landfall/internal/outbox"
 	"github.com/landfall-dev/landfall/internal/outboxdb"
 )
@@ -53,7 +53,7 @@ destinations:
 	if got := b.Invoke(`{"part": 0, "of": 1}`); !strings.Contains(got, fmt.Sprintf(`"completed":%d`, mails)) || most.Load() != 1 {
 		t.Errorf("%s, %d at once; want all mails, one at a time", got, most.Load())
 	}
-	if row := b.Row("charge", "order-1"); row.Status != outbox.Pending || row.AttemptCount != 0 || paused.Load() != 0 {
+	if row := b.Row("charge", "order-1"); row.Status != outbox.StatusPending || row.AttemptCount != 0 || paused.Load() != 0 {
 		t.Errorf("paused: %s after %d attempts, %d requests", row.Status, row.AttemptCount, paused.Load())
 	}
 	if log := b.Output.String(); !strings.Contains(log, `"message":"the destination is paused"`) || !strings.Contains(log, `"max_concurrency":1`) {
@@ -63,12 +63,12 @@ destinations:
 	if err := controls.Resume(t.Context(), "charge", "", "ann"); err != nil {
 		t.Fatal(err)
 	}
-	for resumed := time.Now(); b.Row("charge", "order-1").Status != outbox.CompletedRow; {
+	for resumed := time.Now(); b.Row("charge", "order-1").Status != outbox.StatusCompleted; {
 		if late := time.Since(resumed) > outboxdb.ControlsFor; b.Invoke(`{"part": 0, "of": 1}`) != "" && late {
 			break // begun when it had to be honoured
 		}
 	}
-	if row := b.Row("charge", "order-1"); row.Status != outbox.CompletedRow || paused.Load() != 1 {
+	if row := b.Row("charge", "order-1"); row.Status != outbox.StatusCompleted || paused.Load() != 1 {
 		t.Errorf("resumed: %s, %d requests", row.Status, paused.Load())
 	}
 }
@@ -83,7 +83,7 @@ func TestTheBuiltFunctionSendsNothingWithoutKnowingWhatIsPaused(t *testing.T) {
 	if got := b.Raw(`{"part": 0, "of": 1}`); got.FunctionError == "" || !strings.Contains(string(got.Payload), "read the controls of destinations") {
 		t.Errorf("%s %s, want a visible failure", got.FunctionError, got.Payload)
 	}
-	if row := b.Row("charge", "order-1"); row.Status != outbox.Pending || row.AttemptCount != 0 {
+	if row := b.Row("charge", "order-1"); row.Status != outbox.StatusPending || row.AttemptCount != 0 {
 		t.Errorf("the row is %s after %d attempts", row.Status, row.AttemptCount)
 	}
 }

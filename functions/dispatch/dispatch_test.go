@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/landfall-dev/landfall/functions/internal/functiontest"
+	"github.com/landfall-dev/landfall/internal/lab/functiontest"
 	"github.com/landfall-dev/landfall/internal/outbox"
 	"github.com/landfall-dev/landfall/internal/schema"
 )
@@ -43,7 +43,7 @@ func TestTheBuiltFunctionMistakesNoEvent(t *testing.T) {
 	if bodies["order-1"] != "secret payload one" {
 		t.Errorf("the remote got %q", bodies)
 	}
-	if row := b.Row("charge", "order-1"); row.Status != outbox.CompletedRow || len(row.ClaimedBy) != 36 {
+	if row := b.Row("charge", "order-1"); row.Status != outbox.StatusCompleted || len(row.ClaimedBy) != 36 {
 		t.Errorf("row is %s, claimed by %q; want completed, by the request's id", row.Status, row.ClaimedBy)
 	}
 
@@ -54,7 +54,7 @@ func TestTheBuiltFunctionMistakesNoEvent(t *testing.T) {
 
 	b.Put("charge", "order-3", "three")
 	b.RefusesOtherEvents("neither a schedule's")
-	if row := b.Row("charge", "order-3"); row.Status != outbox.Pending {
+	if row := b.Row("charge", "order-3"); row.Status != outbox.StatusPending {
 		t.Errorf("an event of another shape made the row %s", row.Status)
 	}
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
-	"github.com/landfall-dev/landfall/functions/internal/functiontest"
+	"github.com/landfall-dev/landfall/internal/lab/functiontest"
 	"github.com/landfall-dev/landfall/internal/outbox"
 	"github.com/landfall-dev/landfall/internal/schema"
 )
@@ -55,7 +55,7 @@ groups:
 		if queue != "mail-queue" {
 			destination, key = "jobs", "order-2"
 		}
-		if row := b.Row(destination, key); row.Status != outbox.CompletedRow || row.RemoteRef != *out.Messages[0].MessageId {
+		if row := b.Row(destination, key); row.Status != outbox.StatusCompleted || row.RemoteRef != *out.Messages[0].MessageId {
 			t.Errorf("%s is %s, called %q; want completed, by the message's id", destination, row.Status, row.RemoteRef)
 		}
 	}

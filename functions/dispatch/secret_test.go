@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 
-	"github.com/landfall-dev/landfall/functions/internal/functiontest"
+	"github.com/landfall-dev/landfall/internal/lab/functiontest"
 	"github.com/landfall-dev/landfall/internal/outbox"
 )
 
@@ -82,7 +82,7 @@ destinations:
 	remote.demand("hunter2-second")
 	b.Put("charge", "order-2", "{}")
 	got := b.Invoke(`{"part": 0, "of": 1}`)
-	if row := b.Row("charge", "order-2"); row.Status != outbox.CompletedRow || row.AttemptCount != 2 {
+	if row := b.Row("charge", "order-2"); row.Status != outbox.StatusCompleted || row.AttemptCount != 2 {
 		t.Errorf("rotated: %s; the row is %s after %d attempts", got, row.Status, row.AttemptCount)
 	}
 	if want := []string{"hunter2-first", "hunter2-second"}; !slices.Equal(remote.seen, want) {
@@ -92,7 +92,7 @@ destinations:
 	remote.demand("hunter2-third") // which nobody has told Secrets Manager
 	b.Put("charge", "order-3", "{}")
 	b.Invoke(`{"part": 0, "of": 1}`)
-	if row := b.Row("charge", "order-3"); row.Status != outbox.FailedRow || row.Code != "landfall.http.status_401" || len(remote.seen) != 1 {
+	if row := b.Row("charge", "order-3"); row.Status != outbox.StatusFailed || row.Code != "landfall.http.status_401" || len(remote.seen) != 1 {
 		t.Errorf("refused for good: the row is %s, %s, and the remote saw %q", row.Status, row.Code, remote.seen)
 	}
 	if log := b.Output.String(); strings.Contains(log, "hunter2") || !strings.Contains(log, "landfall.http.secret_missing") {

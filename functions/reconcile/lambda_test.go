@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/landfall-dev/landfall/functions/internal/functiontest"
-	"github.com/landfall-dev/landfall/internal/devstack"
+	"github.com/landfall-dev/landfall/internal/lab/devstack"
+	"github.com/landfall-dev/landfall/internal/lab/functiontest"
 	"github.com/landfall-dev/landfall/internal/lookup"
 	"github.com/landfall-dev/landfall/internal/outbox"
 )
@@ -33,11 +33,11 @@ destinations:
 	if got := b.Invoke(`{"part": 0, "of": 1}`); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if row := b.Row("charge", "completed"); row.Status != outbox.CompletedRow || row.RemoteRef != "ref of completed" {
+	if row := b.Row("charge", "completed"); row.Status != outbox.StatusCompleted || row.RemoteRef != "ref of completed" {
 		t.Errorf("the row is %s, called %q", row.Status, row.RemoteRef)
 	}
 	for id, code := range map[[2]string]string{{"charge", "crash"}: lookup.CodeFunctionError, {"mail", "completed"}: lookup.CodeInvoke} {
-		if row := b.Row(id[0], id[1]); row.Status != outbox.OutcomeUnknown || row.Code != code {
+		if row := b.Row(id[0], id[1]); row.Status != outbox.StatusOutcomeUnknown || row.Code != code {
 			t.Errorf("%s: the row is %s, %s, want %s", id[0], row.Status, row.Code, code)
 		}
 	}

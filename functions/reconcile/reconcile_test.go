@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/landfall-dev/landfall/functions/internal/functiontest"
+	"github.com/landfall-dev/landfall/internal/lab/functiontest"
 	"github.com/landfall-dev/landfall/internal/outbox"
 )
 
@@ -33,7 +33,7 @@ func TestTheBuiltFunctionMistakesNeitherEventNorAnswer(t *testing.T) {
 	doubt(b, "mail", "secret-mail")
 
 	b.RefusesOtherEvents("neither a schedule's")
-	if row := b.Row("charge", "landed"); row.Status != outbox.OutcomeUnknown {
+	if row := b.Row("charge", "landed"); row.Status != outbox.StatusOutcomeUnknown {
 		t.Errorf("an event of another shape made the row %s", row.Status)
 	}
 
@@ -46,10 +46,10 @@ func TestTheBuiltFunctionMistakesNeitherEventNorAnswer(t *testing.T) {
 		t.Errorf("EventBridge's own event: %s, want %s", got, want)
 	}
 	for key, want := range map[string]outbox.Row{
-		"landed":      {Status: outbox.CompletedRow, RemoteRef: "ch_1", LookupCount: 1},
-		"declined":    {Status: outbox.FailedRow, Code: outbox.CodeLookupFailed, LookupCount: 1},
-		"unheard-of":  {Status: outbox.Pending, LookupCount: 1},
-		"secret-open": {Status: outbox.OutcomeUnknown, Code: "landfall.lookup.http.status_200", LookupCount: 1},
+		"landed":      {Status: outbox.StatusCompleted, RemoteRef: "ch_1", LookupCount: 1},
+		"declined":    {Status: outbox.StatusFailed, Code: outbox.CodeLookupFailed, LookupCount: 1},
+		"unheard-of":  {Status: outbox.StatusPending, LookupCount: 1},
+		"secret-open": {Status: outbox.StatusOutcomeUnknown, Code: "landfall.lookup.http.status_200", LookupCount: 1},
 	} {
 		row := b.Row("charge", key)
 		if row.Status != want.Status || row.RemoteRef != want.RemoteRef || row.LookupCount != want.LookupCount || want.Code != "" && row.Code != want.Code {
@@ -59,7 +59,7 @@ func TestTheBuiltFunctionMistakesNeitherEventNorAnswer(t *testing.T) {
 			t.Errorf("%s: maybe_since = %v", key, row.MaybeSince)
 		}
 	}
-	if row := b.Row("mail", "secret-mail"); row.Status != outbox.OutcomeUnknown || row.LookupCount != 0 {
+	if row := b.Row("mail", "secret-mail"); row.Status != outbox.StatusOutcomeUnknown || row.LookupCount != 0 {
 		t.Errorf("the row that waits for a person is %s after %d lookups", row.Status, row.LookupCount)
 	}
 	if got := b.Invoke(`{"part": 0, "of": 2}`) + b.Invoke(`{"part": 1, "of": 2}`); strings.Count(got, `"without_lookup":1`) != 1 || strings.Contains(got, `"unresolved":1`) {
@@ -110,7 +110,7 @@ func doubt(b *functiontest.Bench, destination, key string) {
 	}
 	row.Lane.Kind = outbox.UnknownLane
 	err = b.Store.Settle(ctx, outbox.Settlement{
-		ID: id, Token: row.Token, Status: outbox.OutcomeUnknown, Lane: row.Lane, LaneAt: past, MaybeSince: past, Code: "landfall.http.cut",
+		ID: id, Token: row.Token, Status: outbox.StatusOutcomeUnknown, Lane: row.Lane, LaneAt: past, MaybeSince: past, Code: "landfall.http.cut",
 	})
 	if err != nil {
 		b.Fatal(err)

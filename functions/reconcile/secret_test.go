@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 
-	"github.com/landfall-dev/landfall/functions/internal/functiontest"
+	"github.com/landfall-dev/landfall/internal/lab/functiontest"
 	"github.com/landfall-dev/landfall/internal/outbox"
 )
 
@@ -53,14 +53,14 @@ destinations:
 			t.Errorf("%s: %s; the row is %s, %q, after %d lookups", key, got, row.Status, row.Code, row.LookupCount)
 		}
 	}
-	reconcile("order-1", outbox.CompletedRow, "landfall.http.cut")
+	reconcile("order-1", outbox.StatusCompleted, "landfall.http.cut")
 	_, err = vault.PutSecretValue(t.Context(), &secretsmanager.PutSecretValueInput{SecretId: aws.String("partner"), SecretString: aws.String("hunter2-second")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	key.Store("Bearer hunter2-second")
-	reconcile("order-2", outbox.OutcomeUnknown, "landfall.lookup.http.status_403")
-	reconcile("order-3", outbox.CompletedRow, "landfall.http.cut")
+	reconcile("order-2", outbox.StatusOutcomeUnknown, "landfall.lookup.http.status_403")
+	reconcile("order-3", outbox.StatusCompleted, "landfall.http.cut")
 	if strings.Contains(b.Output.String(), "hunter2") {
 		t.Errorf("the secret is in the function's output:\n%s", b.Output)
 	}

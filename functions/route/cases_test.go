@@ -14,7 +14,7 @@ import (
 
 	"github.com/landfall-dev/landfall/functions/internal/setup"
 	"github.com/landfall-dev/landfall/internal/config"
-	"github.com/landfall-dev/landfall/internal/localaws/faults"
+	"github.com/landfall-dev/landfall/internal/lab/localaws/faults"
 	"github.com/landfall-dev/landfall/internal/routing"
 	"github.com/landfall-dev/landfall/internal/routingdb"
 	"github.com/landfall-dev/landfall/internal/schema"

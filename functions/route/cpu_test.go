@@ -19,9 +19,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
-	"github.com/landfall-dev/landfall/functions/internal/functiontest"
 	"github.com/landfall-dev/landfall/functions/internal/setup"
 	"github.com/landfall-dev/landfall/internal/config"
+	"github.com/landfall-dev/landfall/internal/lab/functiontest"
 )
 
 // BenchmarkMessage is the function's CPU for one new message, in full batches: decode the event, select, put the receipt,

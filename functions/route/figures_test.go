@@ -12,8 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
-	"github.com/landfall-dev/landfall"
-	"github.com/landfall-dev/landfall/internal/localaws/ledger"
+	"github.com/landfall-dev/landfall/consumer"
+	"github.com/landfall-dev/landfall/internal/lab/localaws/ledger"
 )
 
 // TestNoMessageCostsMoreThanItsBound counts what messages cost that their first consumer accepts, in full batches,
@@ -37,10 +37,10 @@ func measure(t *testing.T, route string, most float64) {
 		ctx, stop := context.WithCancel(b.Context())
 		done := make(chan error, 2)
 		for _, queue := range []string{"north", "south"} {
-			consumer := landfall.NewConsumer(dynamodb.NewFromConfig(b.account.Config("consumer")), sqs.NewFromConfig(b.account.Config("consumer")),
-				landfall.ConsumerConfig{Concurrency: 20})
+			worker := consumer.New(dynamodb.NewFromConfig(b.account.Config("consumer")), sqs.NewFromConfig(b.account.Config("consumer")),
+				consumer.Config{Concurrency: 20})
 			go func() {
-				done <- consumer.Consume(ctx, *b.url(queue), func(context.Context, types.Message) error {
+				done <- worker.Consume(ctx, *b.url(queue), func(context.Context, types.Message) error {
 					worked.Add(1)
 					return nil
 				})

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landfall-dev/landfall/functions/internal/functiontest"
+	"github.com/landfall-dev/landfall/internal/lab/functiontest"
 )
 
 // members are those of a record, by name; what is nil is left out.

@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
-	"github.com/landfall-dev/landfall/functions/internal/functiontest"
+	"github.com/landfall-dev/landfall/internal/lab/functiontest"
 	"github.com/landfall-dev/landfall/internal/routing"
 )
 

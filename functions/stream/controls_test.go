@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/landfall-dev/landfall/functions/internal/functiontest"
+	"github.com/landfall-dev/landfall/internal/lab/functiontest"
 	"github.com/landfall-dev/landfall/internal/outbox"
 	"github.com/landfall-dev/landfall/internal/outboxdb"
 )
@@ -47,7 +47,7 @@ func TestTheBuiltFunctionLeavesToTheSweepWhatItMayNotSend(t *testing.T) {
 			if got := b.Invoke(string(sample)); !strings.Contains(got, `"completed":0`) || requests.Load() != 0 {
 				t.Errorf("%s, %d requests", got, requests.Load())
 			}
-			if row := b.Row("charge", "order-42"); row.Status != outbox.Pending || row.AttemptCount != 0 {
+			if row := b.Row("charge", "order-42"); row.Status != outbox.StatusPending || row.AttemptCount != 0 {
 				t.Errorf("the row is %s after %d attempts", row.Status, row.AttemptCount)
 			}
 			if log := b.Output.String(); !strings.Contains(log, tt.log) {

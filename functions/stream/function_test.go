@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/landfall-dev/landfall/functions/internal/functiontest"
+	"github.com/landfall-dev/landfall/internal/lab/functiontest"
 	"github.com/landfall-dev/landfall/internal/outbox"
 )
 
@@ -86,7 +86,7 @@ func TestTheBuiltFunctionMistakesNoEvent(t *testing.T) {
 	b.Put("charge", "order-3", "x")
 	b.RefusesOtherEvents("no batch of a DynamoDB stream",
 		`{"Records":[{"eventSource":"aws:sqs"}]}`, `{"Records":[null]}`, `{"Records":[`+good+`,{"eventSource":"aws:s3"}]}`)
-	if row := b.Row("charge", "order-3"); row.Status != outbox.Pending {
+	if row := b.Row("charge", "order-3"); row.Status != outbox.StatusPending {
 		t.Errorf("an event of another shape made the row %s", row.Status)
 	}
 

@@ -130,7 +130,7 @@ func (w *Window) UnmarshalText(text []byte) error {
 // Outcome is what a status means: "completed", "retryable", "permanent" or "unknown".
 type Outcome outbox.OutcomeKind
 
-var outcomes = []outbox.OutcomeKind{outbox.Landed, outbox.NotArrived, outbox.Refused, outbox.MaybeArrived}
+var outcomes = []outbox.OutcomeKind{outbox.KindCompleted, outbox.KindRetryable, outbox.KindPermanent, outbox.KindUnknown}
 
 func parseOutcome(text string) (Outcome, error) {
 	for _, o := range outcomes {

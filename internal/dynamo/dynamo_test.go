@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/landfall-dev/landfall/internal/dynamo"
-	"github.com/landfall-dev/landfall/internal/localaws/ddb/expr"
+	"github.com/landfall-dev/landfall/internal/lab/localaws/ddb/expr"
 )
 
 // TestNoExpressionNamesAReservedWord, of all that package schema says, attributes among it.

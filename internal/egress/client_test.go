@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/landfall-dev/landfall/internal/egress"
-	"github.com/landfall-dev/landfall/internal/egress/egresstest"
+	"github.com/landfall-dev/landfall/internal/lab/egresstest"
 )
 
 func yes(c *egresstest.Conn) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/landfall-dev/landfall/internal/egress"
-	"github.com/landfall-dev/landfall/internal/egress/egresstest"
+	"github.com/landfall-dev/landfall/internal/lab/egresstest"
 )
 
 const huge = egresstest.TooMuch

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/landfall-dev/landfall/internal/egress"
-	"github.com/landfall-dev/landfall/internal/egress/egresstest"
+	"github.com/landfall-dev/landfall/internal/lab/egresstest"
 )
 
 // names has the IPv4 addresses of *.test, for the resolver that TestMain puts in; a name that is not here does not exist.

@@ -15,8 +15,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 
 	"github.com/landfall-dev/landfall/internal/awscall"
-	"github.com/landfall-dev/landfall/internal/egress/egresstest"
 	"github.com/landfall-dev/landfall/internal/invoke"
+	"github.com/landfall-dev/landfall/internal/lab/egresstest"
 	"github.com/landfall-dev/landfall/internal/routefn"
 )
 

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/landfall-dev/landfall/internal/egress"
-	"github.com/landfall-dev/landfall/internal/egress/egresstest"
+	"github.com/landfall-dev/landfall/internal/lab/egresstest"
+	"github.com/landfall-dev/landfall/internal/lab/lookuptest"
 	"github.com/landfall-dev/landfall/internal/lookup"
-	"github.com/landfall-dev/landfall/internal/lookup/lookuptest"
 	"github.com/landfall-dev/landfall/internal/outbox"
 )
 
@@ -49,7 +49,7 @@ func newHTTP(t testing.TB, o lookup.HTTPOptions) *lookup.HTTP {
 }
 
 func row() outbox.Row {
-	return outbox.Row{ID: outbox.ID{Destination: "charge", Key: "order-42"}, Status: outbox.OutcomeUnknown}
+	return outbox.Row{ID: outbox.ID{Destination: "charge", Key: "order-42"}, Status: outbox.StatusOutcomeUnknown}
 }
 
 func answer(status int, body string) string {

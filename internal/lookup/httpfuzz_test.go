@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/landfall-dev/landfall/internal/egress/egresstest"
+	"github.com/landfall-dev/landfall/internal/lab/egresstest"
 	"github.com/landfall-dev/landfall/internal/lookup"
 	"github.com/landfall-dev/landfall/internal/outbox"
 )

@@ -6,8 +6,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 
-	"github.com/landfall-dev/landfall/internal/egress/egresstest"
 	"github.com/landfall-dev/landfall/internal/egress/secrets"
+	"github.com/landfall-dev/landfall/internal/lab/egresstest"
 	"github.com/landfall-dev/landfall/internal/lookup"
 	"github.com/landfall-dev/landfall/internal/outbox"
 )

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/landfall-dev/landfall/internal/lab/lookuptest"
 	"github.com/landfall-dev/landfall/internal/lookup"
-	"github.com/landfall-dev/landfall/internal/lookup/lookuptest"
 	"github.com/landfall-dev/landfall/internal/outbox"
 )
 

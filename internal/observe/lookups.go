@@ -20,7 +20,7 @@ func (o *Observer) Looked(l outbox.Look) {
 // lookLevel: a row that somebody else settled meanwhile is no trouble.
 func lookLevel(l outbox.Look) slog.Level {
 	switch {
-	case errors.Is(l.Err, outbox.ErrConflict), l.Status == outbox.CompletedRow, l.Status == outbox.Pending:
+	case errors.Is(l.Err, outbox.ErrConflict), l.Status == outbox.StatusCompleted, l.Status == outbox.StatusPending:
 		return slog.LevelInfo
 	case l.Err != nil:
 		return slog.LevelError

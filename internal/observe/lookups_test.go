@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/landfall-dev/landfall/internal/lab/memory"
 	"github.com/landfall-dev/landfall/internal/outbox"
-	"github.com/landfall-dev/landfall/internal/outbox/memory"
 )
 
 // Each look and the line that it leaves.
@@ -28,18 +28,20 @@ func TestNoDoubtIsSettledOrLeftUnsaid(t *testing.T) {
 		look outbox.Look
 		want string
 	}{
-		"completed": {with(func(l *outbox.Look) { l.Answer.Kind, l.Status = outbox.TookEffect, outbox.CompletedRow }),
+		"completed": {with(func(l *outbox.Look) { l.Answer.Kind, l.Status = outbox.TookEffect, outbox.StatusCompleted }),
 			`{"level":"INFO","msg":"lookup",` + row + `,"lookup":2,"asked":true,"answer":"completed","latency_ms":12,"status":"completed","age_s":90}`},
 		"never arrived, budget spent": {with(func(l *outbox.Look) {
-			l.Answer.Kind, l.Status, l.Code = outbox.NeverArrived, outbox.FailedRow, outbox.CodeAttemptsExhausted
+			l.Answer.Kind, l.Status, l.Code = outbox.NeverArrived, outbox.StatusFailed, outbox.CodeAttemptsExhausted
 		}), `{"level":"WARN","msg":"lookup",` + row + `,"lookup":2,"asked":true,"answer":"not_found","latency_ms":12,"status":"failed","age_s":90,"code":"landfall.dispatch.attempts_exhausted"}`},
-		"unresolved": {with(func(l *outbox.Look) { l.Answer.Code, l.Code, l.Status = "http.503", "http.503", outbox.OutcomeUnknown }),
+		"unresolved": {with(func(l *outbox.Look) {
+			l.Answer.Code, l.Code, l.Status = "http.503", "http.503", outbox.StatusOutcomeUnknown
+		}),
 			`{"level":"WARN","msg":"lookup",` + row + `,"lookup":2,"asked":true,"answer":"unresolved","latency_ms":12,"status":"outcome_unknown","age_s":90,"code":"http.503"}`},
 		"somebody else was faster": {with(func(l *outbox.Look) { l.Answer.Kind, l.Err = outbox.NeverArrived, outbox.ErrConflict }),
 			`{"level":"INFO","msg":"lookup",` + row + `,"lookup":2,"asked":true,"answer":"not_found","latency_ms":12,"status":"unsettled","age_s":90,"error":"the row has moved on"}`},
 		"not settled": {with(func(l *outbox.Look) { l.Answer.Kind, l.Err = outbox.TookEffect, errors.New("throttled") }),
 			`{"level":"ERROR","msg":"lookup",` + row + `,"lookup":2,"asked":true,"answer":"completed","latency_ms":12,"status":"unsettled","age_s":90,"error":"throttled"}`},
-		"ended unasked": {outbox.Look{ID: order42, Step: outbox.End, Status: outbox.FailedRow, Code: outbox.CodeRowInvalid, Trace: "order-42"},
+		"ended unasked": {outbox.Look{ID: order42, Step: outbox.End, Status: outbox.StatusFailed, Code: outbox.CodeRowInvalid, Trace: "order-42"},
 			`{"level":"WARN","msg":"lookup",` + row + `,"lookup":1,"asked":false,"status":"failed","age_s":0,"code":"landfall.row.invalid"}`},
 	} {
 		var log bytes.Buffer
@@ -54,10 +56,10 @@ func TestLooksAreNotCountedAsReconciledUnlessSettled(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	o := New(Config{Metrics: &out, Destinations: []string{"charge"}})
-	for i, status := range []outbox.Status{outbox.CompletedRow, outbox.FailedRow, outbox.Pending, outbox.OutcomeUnknown, ""} {
+	for i, status := range []outbox.Status{outbox.StatusCompleted, outbox.StatusFailed, outbox.StatusPending, outbox.StatusOutcomeUnknown, ""} {
 		o.Looked(outbox.Look{ID: order42, Step: outbox.Ask, Status: status, Latency: time.Duration(i+1) * time.Millisecond})
 	}
-	o.Looked(outbox.Look{ID: order42, Step: outbox.End, Status: outbox.FailedRow})
+	o.Looked(outbox.Look{ID: order42, Step: outbox.End, Status: outbox.StatusFailed})
 	if err := o.Flush(); err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +88,7 @@ func TestSecretsAreNotInLogsOrMetricsOfLookups(t *testing.T) {
 		{Name: "panics", Lookup: asker(func(row outbox.Row) outbox.Answer { panic(string(row.Payload)) })},
 	}}
 	for _, d := range r.Destinations {
-		row := outbox.Row{ID: outbox.ID{Destination: d.Name, Key: "alice@example.com"}, Status: outbox.OutcomeUnknown,
+		row := outbox.Row{ID: outbox.ID{Destination: d.Name, Key: "alice@example.com"}, Status: outbox.StatusOutcomeUnknown,
 			Lane: outbox.Lane{Kind: outbox.UnknownLane, Destination: d.Name}, LaneAt: past, Until: past, MaybeSince: past, CreatedAt: past,
 			Token: "alice-token", Payload: []byte("alice-payload"), RemoteRef: "alice-ref", Trace: "alice-trace"}
 		if err := store.Put(t.Context(), row); err != nil {

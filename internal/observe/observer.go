@@ -160,7 +160,7 @@ func (o *Observer) write(out *bytes.Buffer, dimension, value string, metrics []m
 
 // plain says that an attempt is of no interest by itself: the row landed at once.
 func plain(a outbox.Attempt) bool {
-	return a.Status == outbox.CompletedRow && a.Number == 1 && !a.TakenOver && a.Err == nil
+	return a.Status == outbox.StatusCompleted && a.Number == 1 && !a.TakenOver && a.Err == nil
 }
 
 // sampled picks a share of all rows by the hash in their names, which is spread evenly.
@@ -182,7 +182,7 @@ func level(a outbox.Attempt) slog.Level {
 	switch {
 	case a.Err != nil:
 		return slog.LevelError
-	case a.Status == outbox.FailedRow, a.Status == outbox.OutcomeUnknown, a.TakenOver:
+	case a.Status == outbox.StatusFailed, a.Status == outbox.StatusOutcomeUnknown, a.TakenOver:
 		return slog.LevelWarn
 	default:
 		return slog.LevelInfo

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/landfall-dev/landfall/internal/lab/memory"
 	"github.com/landfall-dev/landfall/internal/outbox"
-	"github.com/landfall-dev/landfall/internal/outbox/memory"
 )
 
 // quiet drops the time, which no test can know.
@@ -36,7 +36,7 @@ func TestTroubleIsNotLeftUnsaid(t *testing.T) {
 	t.Parallel()
 	const trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 	row := fmt.Sprintf(`"row":%q,"destination":"charge"`, order42)
-	landed := outbox.Attempt{ID: order42, Number: 1, Sent: true, Outcome: outbox.Completed("ch_1"), Status: outbox.CompletedRow,
+	landed := outbox.Attempt{ID: order42, Number: 1, Sent: true, Outcome: outbox.Completed("ch_1"), Status: outbox.StatusCompleted,
 		Latency: 12345678 * time.Nanosecond, Waited: 2 * time.Second}
 	with := func(change func(*outbox.Attempt)) outbox.Attempt {
 		a := landed
@@ -53,17 +53,17 @@ func TestTroubleIsNotLeftUnsaid(t *testing.T) {
 		"success taken over": {with(func(a *outbox.Attempt) { a.TakenOver = true }),
 			`{"level":"WARN","msg":"attempt","requestId":"req-1",` + row + `,"attempt":1,"sent":true,"outcome":"completed","latency_ms":12.346,"status":"completed","taken_over":true,"waited_ms":2000}`},
 		"put off": {with(func(a *outbox.Attempt) {
-			a.Outcome, a.Status, a.Code, a.Trace = outbox.Retryable("http.503", 0), outbox.Pending, "http.503", trace
+			a.Outcome, a.Status, a.Code, a.Trace = outbox.Retryable("http.503", 0), outbox.StatusPending, "http.503", trace
 		}), `{"level":"INFO","msg":"attempt","requestId":"req-1",` + row + `,"attempt":1,"sent":true,"outcome":"retryable","latency_ms":12.346,"status":"pending","code":"http.503","waited_ms":2000,"trace":"` + trace + `"}`},
 		"budget spent": {with(func(a *outbox.Attempt) {
-			a.Number, a.Outcome, a.Status, a.Code = 5, outbox.Retryable("http.503", 0), outbox.FailedRow, outbox.CodeAttemptsExhausted
+			a.Number, a.Outcome, a.Status, a.Code = 5, outbox.Retryable("http.503", 0), outbox.StatusFailed, outbox.CodeAttemptsExhausted
 		}), `{"level":"WARN","msg":"attempt","requestId":"req-1",` + row + `,"attempt":5,"sent":true,"outcome":"retryable","latency_ms":12.346,"outcome_code":"http.503","status":"failed","code":"landfall.dispatch.attempts_exhausted","waited_ms":2000}`},
 		"unknown": {with(func(a *outbox.Attempt) {
-			a.Outcome, a.Status, a.Code = outbox.Unknown("", "http.cut"), outbox.OutcomeUnknown, "http.cut"
+			a.Outcome, a.Status, a.Code = outbox.Unknown("", "http.cut"), outbox.StatusOutcomeUnknown, "http.cut"
 		}), `{"level":"WARN","msg":"attempt","requestId":"req-1",` + row + `,"attempt":1,"sent":true,"outcome":"unknown","latency_ms":12.346,"status":"outcome_unknown","code":"http.cut","waited_ms":2000}`},
 		"not settled": {with(func(a *outbox.Attempt) { a.Status, a.Err = "", errors.New("update row: throttled") }),
 			`{"level":"ERROR","msg":"attempt","requestId":"req-1",` + row + `,"attempt":1,"sent":true,"outcome":"completed","latency_ms":12.346,"status":"unsettled","waited_ms":2000,"error":"update row: throttled"}`},
-		"ended without a claim": {outbox.Attempt{ID: order42, Status: outbox.FailedRow, Code: outbox.CodeExpired, Trace: "order-42"},
+		"ended without a claim": {outbox.Attempt{ID: order42, Status: outbox.StatusFailed, Code: outbox.CodeExpired, Trace: "order-42"},
 			`{"level":"WARN","msg":"attempt","requestId":"req-1",` + row + `,"attempt":0,"sent":false,"status":"failed","code":"landfall.dispatch.expired"}`},
 	} {
 		var log bytes.Buffer
@@ -83,7 +83,7 @@ func TestSampleIsNotOfOtherSizeNorOfOtherRowsNextTime(t *testing.T) {
 		o := New(Config{Logger: quiet(&log), Destinations: []string{"charge"}, LogSuccesses: share})
 		for i := range n {
 			o.Attempted(outbox.Attempt{ID: outbox.ID{Destination: "charge", Key: fmt.Sprint(i)}, Number: 1, Sent: true,
-				Outcome: outbox.Completed(""), Status: outbox.CompletedRow})
+				Outcome: outbox.Completed(""), Status: outbox.StatusCompleted})
 		}
 		return slices.Collect(strings.Lines(log.String()))
 	}
@@ -113,14 +113,14 @@ func TestMetricsAreNotMixedUpNorCountedTwice(t *testing.T) {
 		o.Attempted(outbox.Attempt{ID: outbox.ID{Destination: destination, Key: "k"}, Number: number, Sent: sent, Status: status,
 			TakenOver: takenOver, Latency: latency, Waited: -time.Second})
 	}
-	attempt("charge", 1, true, outbox.CompletedRow, false, 10*time.Millisecond)
-	attempt("charge", 1, true, outbox.CompletedRow, false, 20*time.Millisecond)
-	attempt("charge", 2, true, outbox.Pending, false, 30*time.Millisecond)
-	attempt("charge", 3, true, outbox.OutcomeUnknown, true, 40*time.Millisecond)
-	attempt("charge", 0, false, outbox.FailedRow, false, 0)
+	attempt("charge", 1, true, outbox.StatusCompleted, false, 10*time.Millisecond)
+	attempt("charge", 1, true, outbox.StatusCompleted, false, 20*time.Millisecond)
+	attempt("charge", 2, true, outbox.StatusPending, false, 30*time.Millisecond)
+	attempt("charge", 3, true, outbox.StatusOutcomeUnknown, true, 40*time.Millisecond)
+	attempt("charge", 0, false, outbox.StatusFailed, false, 0)
 	attempt("mail", 1, true, "", false, 1500*time.Microsecond)
-	attempt("alice@example.com", 1, false, outbox.FailedRow, false, 0)
-	attempt("stray", 0, false, outbox.FailedRow, false, 0)
+	attempt("alice@example.com", 1, false, outbox.StatusFailed, false, 0)
+	attempt("stray", 0, false, outbox.StatusFailed, false, 0)
 	if err := o.Flush(); err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestManyAttemptsAtOnceAreNotLost(t *testing.T) {
 	const n = 1050
 	for i := range n {
 		wg.Go(func() {
-			o.Attempted(outbox.Attempt{ID: order42, Number: 2, Sent: true, Status: outbox.CompletedRow, Latency: time.Duration(i) * time.Millisecond})
+			o.Attempted(outbox.Attempt{ID: order42, Number: 2, Sent: true, Status: outbox.StatusCompleted, Latency: time.Duration(i) * time.Millisecond})
 		})
 	}
 	wg.Wait()
@@ -185,7 +185,7 @@ func TestSecretsAreNotInLogsOrMetrics(t *testing.T) {
 	now := time.Now().Add(-time.Minute).Truncate(time.Millisecond)
 	for i, destination := range []string{"lands", "refuses", "cut", "panics"} {
 		id := outbox.ID{Destination: destination, Key: fmt.Sprintf("alice@example.com-%d", i)}
-		row := outbox.Row{ID: id, Status: outbox.Pending, Lane: outbox.Lane{Kind: outbox.DueLane, Destination: destination},
+		row := outbox.Row{ID: id, Status: outbox.StatusPending, Lane: outbox.Lane{Kind: outbox.DueLane, Destination: destination},
 			LaneAt: now, CreatedAt: now, Payload: []byte("alice-payload"), ContentType: "text/alice",
 			Headers: map[string]string{"alice": "alice"}, Trace: "alice-trace", CommandID: "alice-command"}
 		if err := store.Put(t.Context(), row); err != nil {
@@ -225,8 +225,8 @@ func TestNameOfARowDoesNotCarryAForeignKey(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	o := New(Config{Logger: quiet(&log), Destinations: []string{"charge"}})
-	o.Attempted(outbox.Attempt{ID: outbox.ParsePK("alice@example.com#1"), Status: outbox.FailedRow})
-	o.Attempted(outbox.Attempt{ID: outbox.ParsePK("alice"), Status: outbox.FailedRow})
+	o.Attempted(outbox.Attempt{ID: outbox.ParsePK("alice@example.com#1"), Status: outbox.StatusFailed})
+	o.Attempted(outbox.Attempt{ID: outbox.ParsePK("alice"), Status: outbox.StatusFailed})
 	if strings.Contains(log.String(), "alice") || strings.Count(log.String(), `"row":"other/`) != 2 {
 		t.Errorf("log says %s", log.String())
 	}
@@ -256,7 +256,7 @@ func TestUnwrittenMetricsAreNotSilent(t *testing.T) {
 func ExampleObserver() {
 	var out bytes.Buffer
 	o := New(Config{Metrics: &out, Destinations: []string{"charge"}})
-	o.Attempted(outbox.Attempt{ID: order42, Number: 2, Sent: true, Status: outbox.CompletedRow, Latency: 80 * time.Millisecond})
+	o.Attempted(outbox.Attempt{ID: order42, Number: 2, Sent: true, Status: outbox.StatusCompleted, Latency: 80 * time.Millisecond})
 	if err := o.Flush(); err != nil {
 		fmt.Println(err)
 	}

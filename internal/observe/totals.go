@@ -48,9 +48,9 @@ func (t *totals) looked(l outbox.Look) {
 		t.lookups = append(t.lookups, inMilliseconds(l.Latency))
 	}
 	switch l.Status {
-	case outbox.Pending:
+	case outbox.StatusPending:
 		t.resent++
-	case outbox.CompletedRow, outbox.FailedRow:
+	case outbox.StatusCompleted, outbox.StatusFailed:
 		t.ended[l.Status]++
 	default:
 		return
@@ -80,10 +80,10 @@ func (t *totals) metrics() []metric {
 		}
 	}
 	counter("Attempts", t.attempts)
-	counter("Completed", t.ended[outbox.CompletedRow])
-	counter("Retried", t.ended[outbox.Pending])
-	counter("Failed", t.ended[outbox.FailedRow])
-	counter("Unknown", t.ended[outbox.OutcomeUnknown])
+	counter("Completed", t.ended[outbox.StatusCompleted])
+	counter("Retried", t.ended[outbox.StatusPending])
+	counter("Failed", t.ended[outbox.StatusFailed])
+	counter("Unknown", t.ended[outbox.StatusOutcomeUnknown])
 	counter("Unsettled", t.ended[""])
 	counter("TakenOver", t.takenOver)
 	list = append(list, metric{"Latency", milliseconds, t.latency}, metric{"Wait", milliseconds, t.wait})

@@ -44,7 +44,7 @@ func (l *lanes) claim(c Claim, takeOver bool) *RefusedError {
 // knows, as nobody after it can, that nothing was sent.
 func (l *lanes) recoverClaim(id ID, token string, takenOver bool, cause error) {
 	row, err := l.Store.Get(l.ctx, id)
-	if err == nil && row.Status == Dispatching && row.Token == token {
+	if err == nil && row.Status == StatusDispatching && row.Token == token {
 		l.deliver(row, takenOver)
 		return
 	}
@@ -64,7 +64,7 @@ func (l *lanes) follow(row Row, step Step, alone bool) {
 		l.land(row.ID, &row, false)
 	case TakeOver:
 		if alone {
-			l.land(row.ID, &row, row.Status == Dispatching)
+			l.land(row.ID, &row, row.Status == StatusDispatching)
 		} else {
 			l.abandon(abandonedRow{l, row})
 		}
@@ -97,7 +97,7 @@ func (l *lanes) deliver(row Row, takenOver bool) {
 		a.Status = s.Status
 	}
 	l.ended(a)
-	if a.Err == nil && s.Status == Pending {
+	if a.Err == nil && s.Status == StatusPending {
 		if settled, err := s.Apply(row); err == nil {
 			l.putOff(settled)
 		}

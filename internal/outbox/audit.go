@@ -22,7 +22,7 @@ func Audit(policies map[string]Policy, row Row, now time.Time) string {
 		return "its destination is not in the configuration: no lane of it is walked"
 	case row.Lane.Shard >= p.Shards:
 		return fmt.Sprintf("it is in lane number %d, and the destination has %d: shards may only grow", row.Lane.Shard, p.Shards)
-	case (row.Status == Pending || row.Status == Dispatching) && !p.Retired && later(row.LaneAt, row.Until).Add(overdue).Before(now):
+	case (row.Status == StatusPending || row.Status == StatusDispatching) && !p.Retired && later(row.LaneAt, row.Until).Add(overdue).Before(now):
 		return "it has been due for more than " + overdue.String() + ": is the sweep running?"
 	}
 	return ""

@@ -14,21 +14,21 @@ func TestNoRowThatNothingWouldEndPassesAnAudit(t *testing.T) {
 		found  bool
 	}{
 		"in flight":              {func(r *Row) {}, false},
-		"pending":                {func(r *Row) { r.Status = Pending }, false},
-		"pending, for next year": {func(r *Row) { r.Status, r.LaneAt = Pending, start.Add(8760*time.Hour) }, false},
-		"completed":              {func(r *Row) { r.Status, r.Lane = CompletedRow, Lane{} }, false},
-		"failed of a gone one":   {func(r *Row) { r.Status, r.Destination = FailedRow, "gone" }, false},
+		"pending":                {func(r *Row) { r.Status = StatusPending }, false},
+		"pending, for next year": {func(r *Row) { r.Status, r.LaneAt = StatusPending, start.Add(8760*time.Hour) }, false},
+		"completed":              {func(r *Row) { r.Status, r.Lane = StatusCompleted, Lane{} }, false},
+		"failed of a gone one":   {func(r *Row) { r.Status, r.Destination = StatusFailed, "gone" }, false},
 		"retired, long due": {func(r *Row) {
-			r.Status, r.Destination, r.LaneAt, r.Until = Pending, "old", start.Add(-time.Hour), start
+			r.Status, r.Destination, r.LaneAt, r.Until = StatusPending, "old", start.Add(-time.Hour), start
 			r.Lane.Shard = 0
 		}, false},
-		"unknown, long":           {func(r *Row) { r.Status, r.LaneAt = OutcomeUnknown, start.Add(-time.Hour) }, false},
+		"unknown, long":           {func(r *Row) { r.Status, r.LaneAt = StatusOutcomeUnknown, start.Add(-time.Hour) }, false},
 		"unreadable":              {func(r *Row) { r.Unreadable = errors.New("lane missing") }, true},
-		"unreadable, terminal":    {func(r *Row) { r.Status, r.Unreadable = FailedRow, errors.New("lane missing") }, true},
+		"unreadable, terminal":    {func(r *Row) { r.Status, r.Unreadable = StatusFailed, errors.New("lane missing") }, true},
 		"not configured":          {func(r *Row) { r.Destination = "gone" }, true},
-		"unknown, not configured": {func(r *Row) { r.Status, r.Destination = OutcomeUnknown, "gone" }, true},
+		"unknown, not configured": {func(r *Row) { r.Status, r.Destination = StatusOutcomeUnknown, "gone" }, true},
 		"lane beyond the shards":  {func(r *Row) { r.Lane.Shard = 4 }, true},
-		"pending, due long ago":   {func(r *Row) { r.Status, r.LaneAt, r.Until = Pending, start.Add(-time.Hour), time.Time{} }, true},
+		"pending, due long ago":   {func(r *Row) { r.Status, r.LaneAt, r.Until = StatusPending, start.Add(-time.Hour), time.Time{} }, true},
 		"abandoned long ago":      {func(r *Row) { r.Until = start.Add(-time.Hour); r.LaneAt = r.Until }, true},
 	} {
 		row := claimedRow(1, false)

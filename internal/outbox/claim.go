@@ -55,13 +55,13 @@ func (e *RefusedError) Error() string {
 // Apply is the meaning of a claim: the row that it makes of row, or a [RefusedError]. A claim whose
 // answer was lost may be applied again: it finds its own token and is granted again, unchanged.
 func (c Claim) Apply(row Row) (Row, error) {
-	if row.Status == Dispatching && row.Token == c.Token {
+	if row.Status == StatusDispatching && row.Token == c.Token {
 		return row, nil
 	}
 	if !c.admits(row) {
 		return Row{}, &RefusedError{Row: row}
 	}
-	if row.Status == Dispatching {
+	if row.Status == StatusDispatching {
 		row = row.suspected(c.At) // the abandoned attempt may have arrived
 	}
 	until := c.Until
@@ -72,7 +72,7 @@ func (c Claim) Apply(row Row) (Row, error) {
 	} else {
 		row.Window = c.Window
 	}
-	row.Status = Dispatching
+	row.Status = StatusDispatching
 	row.AttemptCount++
 	row.Token, row.ClaimedBy, row.ClaimedAt, row.Until = c.Token, c.ClaimedBy, c.At, until
 	return row, nil
@@ -87,11 +87,11 @@ func (c Claim) DueBy() time.Time {
 }
 
 func (c Claim) admits(row Row) bool {
-	due := row.Status == Pending && !row.LaneAt.After(c.DueBy())
+	due := row.Status == StatusPending && !row.LaneAt.After(c.DueBy())
 	if c.From == nil {
 		return due && !row.MayHaveArrived() && !row.expired(c.At) && row.AttemptCount < c.Attempts && !row.crashed() &&
 			(c.Due.IsZero() || row.Token == "")
 	}
-	return (due || row.Status == Dispatching) && row.Status == c.From.Status &&
+	return (due || row.Status == StatusDispatching) && row.Status == c.From.Status &&
 		row.Token == c.From.Token && row.AttemptCount == c.From.AttemptCount
 }

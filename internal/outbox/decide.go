@@ -15,24 +15,24 @@ import "time"
 // the remote's window of deduplication.
 func Decide(p Policy, row Row, out Outcome, now time.Time) Settlement {
 	s := Settlement{ID: row.ID, Token: row.Token, Code: out.Code, RemoteRef: out.Ref}
-	if out.Kind == MaybeArrived && !row.MayHaveArrived() {
+	if out.Kind == KindUnknown && !row.MayHaveArrived() {
 		row.MaybeSince, s.MaybeSince = row.ClaimedAt, row.ClaimedAt
 	}
 	switch out.Kind {
-	case Landed:
+	case KindCompleted:
 		return s.completed(p, now)
-	case Refused:
+	case KindPermanent:
 		return s.without(p, row, out.Code, now)
 	}
 	wait := jitter(p.Backoff.Wait(row.AttemptCount), row.ID, row.AttemptCount)
-	if out.Kind == MaybeArrived && obstacle(p, row, now.Add(min(out.After, MaxRetryAfter))) != "" {
+	if out.Kind == KindUnknown && obstacle(p, row, now.Add(min(out.After, MaxRetryAfter))) != "" {
 		out.After = 0 // it is bothered too early rather than a person
 	}
 	next := now.Add(max(wait, min(out.After, MaxRetryAfter)).Round(time.Millisecond))
 	if code := obstacle(p, row, next); code != "" {
 		return s.without(p, row, code, now)
 	}
-	s.Status, s.Lane, s.LaneAt = Pending, row.Lane, next
+	s.Status, s.Lane, s.LaneAt = StatusPending, row.Lane, next
 	return s
 }
 
@@ -51,7 +51,7 @@ func obstacle(p Policy, row Row, at time.Time) string {
 
 // completed ends the row with its effect landed.
 func (s Settlement) completed(p Policy, now time.Time) Settlement {
-	s.Status, s.CompletedAt, s.ExpiresAt = CompletedRow, now, now.Add(p.Retention)
+	s.Status, s.CompletedAt, s.ExpiresAt = StatusCompleted, now, now.Add(p.Retention)
 	return s
 }
 
@@ -59,7 +59,7 @@ func (s Settlement) completed(p Policy, now time.Time) Settlement {
 // if no attempt can have arrived, otherwise outcome_unknown, keeping the attempt's own code if any.
 func (s Settlement) without(p Policy, row Row, code string, now time.Time) Settlement {
 	if row.MayHaveArrived() {
-		s.Status, s.Lane, s.LaneAt = OutcomeUnknown, laneOf(p, row, UnknownLane), p.settledBy(later(row.Until, row.ClaimedAt))
+		s.Status, s.Lane, s.LaneAt = StatusOutcomeUnknown, laneOf(p, row, UnknownLane), p.settledBy(later(row.Until, row.ClaimedAt))
 		if row.Until.IsZero() { // unreadable: as if it had been claimed just now
 			s.LaneAt = p.settledBy(p.until(now))
 		}
@@ -73,7 +73,7 @@ func (s Settlement) without(p Policy, row Row, code string, now time.Time) Settl
 
 // failed ends the row with its effect known not to have happened.
 func (s Settlement) failed(p Policy, row Row, code string, now time.Time) Settlement {
-	s.Status, s.Lane, s.LaneAt = FailedRow, laneOf(p, row, FailedLane), now
+	s.Status, s.Lane, s.LaneAt = StatusFailed, laneOf(p, row, FailedLane), now
 	s.Code, s.ExpiresAt = code, now.Add(p.Retention)
 	return s
 }

@@ -17,7 +17,7 @@ var (
 
 func claimedRow(attempt int, maybe bool) Row {
 	row := Row{
-		ID: ID{"charge", "k"}, Status: Dispatching, Lane: Lane{DueLane, "charge", 3}, LaneAt: start,
+		ID: ID{"charge", "k"}, Status: StatusDispatching, Lane: Lane{DueLane, "charge", 3}, LaneAt: start,
 		AttemptCount: attempt, Token: "t", ClaimedAt: start, Until: start.Add(40 * time.Second), Window: policy.Deduplicates, CreatedAt: start,
 	}
 	if maybe {
@@ -47,26 +47,26 @@ func TestDecide(t *testing.T) {
 		status Status
 		code   string
 	}{
-		{"completed", Completed("ref"), false, none, CompletedRow, ""},
-		{"completed, maybe", Completed("ref"), true, spent, CompletedRow, ""},
-		{"retryable", Retryable("r", 0), false, none, Pending, "r"},
-		{"retryable, remote never deduplicates", Retryable("r", 0), false, never, Pending, "r"},
-		{"retryable, budget spent", Retryable("r", 0), false, spent, FailedRow, CodeAttemptsExhausted},
-		{"retryable, deliver_by before the next time", Retryable("r", 0), false, tooLate, FailedRow, CodeExpired},
-		{"retryable, maybe", Retryable("r", 0), true, none, Pending, "r"},
-		{"retryable, maybe, window over", Retryable("r", 0), true, windowOver, OutcomeUnknown, "r"},
-		{"retryable, maybe, budget spent", Retryable("r", 0), true, spent, OutcomeUnknown, "r"},
-		{"retryable, maybe, deliver_by before the next time", Retryable("r", 0), true, tooLate, OutcomeUnknown, "r"},
-		{"permanent", Permanent("p"), false, none, FailedRow, "p"},
-		{"permanent, maybe", Permanent("p"), true, none, OutcomeUnknown, "p"},
-		{"unknown", Unknown("ref", "u"), false, none, Pending, "u"},
-		{"unknown, never deduplicates", Unknown("", "u"), false, never, OutcomeUnknown, "u"},
-		{"unknown, did not deduplicate when claimed", Unknown("", "u"), false, configuredLater, OutcomeUnknown, "u"},
-		{"unknown, budget spent", Unknown("", "u"), false, spent, OutcomeUnknown, "u"},
-		{"unknown, deliver_by before the next time", Unknown("", "u"), false, tooLate, OutcomeUnknown, "u"},
-		{"unknown, maybe", Unknown("", "u"), true, none, Pending, "u"},
-		{"unknown, maybe, window over", Unknown("", "u"), true, windowOver, OutcomeUnknown, "u"},
-		{"a sender that says nothing", Outcome{}, false, never, OutcomeUnknown, CodeWindowOver},
+		{"completed", Completed("ref"), false, none, StatusCompleted, ""},
+		{"completed, maybe", Completed("ref"), true, spent, StatusCompleted, ""},
+		{"retryable", Retryable("r", 0), false, none, StatusPending, "r"},
+		{"retryable, remote never deduplicates", Retryable("r", 0), false, never, StatusPending, "r"},
+		{"retryable, budget spent", Retryable("r", 0), false, spent, StatusFailed, CodeAttemptsExhausted},
+		{"retryable, deliver_by before the next time", Retryable("r", 0), false, tooLate, StatusFailed, CodeExpired},
+		{"retryable, maybe", Retryable("r", 0), true, none, StatusPending, "r"},
+		{"retryable, maybe, window over", Retryable("r", 0), true, windowOver, StatusOutcomeUnknown, "r"},
+		{"retryable, maybe, budget spent", Retryable("r", 0), true, spent, StatusOutcomeUnknown, "r"},
+		{"retryable, maybe, deliver_by before the next time", Retryable("r", 0), true, tooLate, StatusOutcomeUnknown, "r"},
+		{"permanent", Permanent("p"), false, none, StatusFailed, "p"},
+		{"permanent, maybe", Permanent("p"), true, none, StatusOutcomeUnknown, "p"},
+		{"unknown", Unknown("ref", "u"), false, none, StatusPending, "u"},
+		{"unknown, never deduplicates", Unknown("", "u"), false, never, StatusOutcomeUnknown, "u"},
+		{"unknown, did not deduplicate when claimed", Unknown("", "u"), false, configuredLater, StatusOutcomeUnknown, "u"},
+		{"unknown, budget spent", Unknown("", "u"), false, spent, StatusOutcomeUnknown, "u"},
+		{"unknown, deliver_by before the next time", Unknown("", "u"), false, tooLate, StatusOutcomeUnknown, "u"},
+		{"unknown, maybe", Unknown("", "u"), true, none, StatusPending, "u"},
+		{"unknown, maybe, window over", Unknown("", "u"), true, windowOver, StatusOutcomeUnknown, "u"},
+		{"a sender that says nothing", Outcome{}, false, never, StatusOutcomeUnknown, CodeWindowOver},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -80,7 +80,7 @@ func TestDecide(t *testing.T) {
 			if err != nil {
 				t.Fatalf("an illegal move: %v", err)
 			}
-			mayHave := c.maybe || c.out.Kind == MaybeArrived
+			mayHave := c.maybe || c.out.Kind == KindUnknown
 			if after.MayHaveArrived() != mayHave {
 				t.Errorf("maybe_since = %v after %v", after.MaybeSince, c.out.Kind)
 			}
@@ -88,7 +88,7 @@ func TestDecide(t *testing.T) {
 				t.Errorf("maybe_since moved from %v to %v", row.MaybeSince, after.MaybeSince)
 			}
 			lanes := map[Status]Lane{
-				Pending: row.Lane, OutcomeUnknown: row.Lane.as(UnknownLane), FailedRow: row.Lane.as(FailedLane), CompletedRow: {},
+				StatusPending: row.Lane, StatusOutcomeUnknown: row.Lane.as(UnknownLane), StatusFailed: row.Lane.as(FailedLane), StatusCompleted: {},
 			}
 			if after.Lane != lanes[after.Status] {
 				t.Errorf("lane = %v, want %v", after.Lane, lanes[after.Status])
@@ -96,7 +96,7 @@ func TestDecide(t *testing.T) {
 			if after.Status.Terminal() != after.ExpiresAt.Equal(start.Add(DefaultRetention)) {
 				t.Errorf("a %s row expires at %v", after.Status, after.ExpiresAt)
 			}
-			if after.Status == OutcomeUnknown && !after.LaneAt.Equal(row.Until.Add(DefaultLateArrival+SkewMargin)) {
+			if after.Status == StatusOutcomeUnknown && !after.LaneAt.Equal(row.Until.Add(DefaultLateArrival+SkewMargin)) {
 				t.Errorf("first look at %v, want until + late_arrival + 5 s", after.LaneAt)
 			}
 		})
@@ -118,9 +118,9 @@ func TestDecidePutsOffForAsLongAsAsked(t *testing.T) {
 		{"asked for too much", 1, math.MaxInt64, time.Hour, time.Hour},
 		{"asked for the past", 1, math.MinInt64, 900 * time.Millisecond, 1100 * time.Millisecond},
 	} {
-		for _, kind := range []OutcomeKind{NotArrived, MaybeArrived} {
+		for _, kind := range []OutcomeKind{KindRetryable, KindUnknown} {
 			s := Decide(policy, claimedRow(c.attempt, false), Outcome{Kind: kind, Code: "r", After: c.after}, start)
-			if wait := s.LaneAt.Sub(start); s.Status != Pending || wait < c.min || wait > c.max {
+			if wait := s.LaneAt.Sub(start); s.Status != StatusPending || wait < c.min || wait > c.max {
 				t.Errorf("%s, %s: %s, waits %v, want %v to %v", c.name, kind, s.Status, wait, c.min, c.max)
 			}
 		}
@@ -136,10 +136,10 @@ func TestNoRowIsGivenUpForAWaitThatWasAskedFor(t *testing.T) {
 	row := claimedRow(1, false)
 	row.Window = short.Deduplicates
 	for name, s := range map[string]Settlement{
-		"window":     Decide(short, row, Outcome{Kind: MaybeArrived, Code: "r", After: time.Hour}, start),
-		"deliver_by": Decide(policy, withDeliverBy(claimedRow(1, false), start.Add(time.Minute)), Outcome{Kind: MaybeArrived, Code: "r", After: time.Hour}, start),
+		"window":     Decide(short, row, Outcome{Kind: KindUnknown, Code: "r", After: time.Hour}, start),
+		"deliver_by": Decide(policy, withDeliverBy(claimedRow(1, false), start.Add(time.Minute)), Outcome{Kind: KindUnknown, Code: "r", After: time.Hour}, start),
 	} {
-		if wait := s.LaneAt.Sub(start); s.Status != Pending || wait > 2*time.Second {
+		if wait := s.LaneAt.Sub(start); s.Status != StatusPending || wait > 2*time.Second {
 			t.Errorf("%s: %s, waits %v, want another attempt after the usual wait", name, s.Status, wait)
 		}
 	}
@@ -215,7 +215,7 @@ func TestJitterStaysWithinATenth(t *testing.T) {
 func TestExamine(t *testing.T) {
 	t.Parallel()
 	pending := func(with ...func(*Policy, *Row)) []func(*Policy, *Row) {
-		return append(with, func(_ *Policy, r *Row) { r.Status = Pending })
+		return append(with, func(_ *Policy, r *Row) { r.Status = StatusPending })
 	}
 	claimed := func(with ...func(*Policy, *Row)) []func(*Policy, *Row) { return with }
 	at := func(d time.Duration) func(*Policy, *Row) { return func(_ *Policy, r *Row) { r.LaneAt = start.Add(d) } }
@@ -236,33 +236,33 @@ func TestExamine(t *testing.T) {
 		code string
 	}{
 		{"no row", claimed(status("")), Skip, "", ""},
-		{"completed", claimed(status(CompletedRow)), Skip, "", ""},
-		{"failed", claimed(status(FailedRow)), Skip, "", ""},
-		{"unknown", claimed(status(OutcomeUnknown)), Skip, "", ""},
+		{"completed", claimed(status(StatusCompleted)), Skip, "", ""},
+		{"failed", claimed(status(StatusFailed)), Skip, "", ""},
+		{"unknown", claimed(status(StatusOutcomeUnknown)), Skip, "", ""},
 		{"not due", pending(at(time.Millisecond)), Skip, "", ""},
 		{"due", pending(), ClaimFrom, "", ""},
 		{"due, maybe, window holds", pending(maybe), ClaimFrom, "", ""},
-		{"due, maybe, never deduplicates", pending(maybe, never), End, OutcomeUnknown, CodeWindowOver},
+		{"due, maybe, never deduplicates", pending(maybe, never), End, StatusOutcomeUnknown, CodeWindowOver},
 		{"due, never deduplicates", pending(never), ClaimFrom, "", ""},
-		{"due, budget spent", pending(spent), End, FailedRow, CodeAttemptsExhausted},
-		{"due, budget spent, maybe", pending(spent, maybe), End, OutcomeUnknown, CodeAttemptsExhausted},
-		{"due, expired", pending(expired), End, FailedRow, CodeExpired},
-		{"due, expired, maybe", pending(expired, maybe), End, OutcomeUnknown, CodeExpired},
-		{"unreadable", pending(unreadable), End, FailedRow, CodeRowInvalid},
+		{"due, budget spent", pending(spent), End, StatusFailed, CodeAttemptsExhausted},
+		{"due, budget spent, maybe", pending(spent, maybe), End, StatusOutcomeUnknown, CodeAttemptsExhausted},
+		{"due, expired", pending(expired), End, StatusFailed, CodeExpired},
+		{"due, expired, maybe", pending(expired, maybe), End, StatusOutcomeUnknown, CodeExpired},
+		{"unreadable", pending(unreadable), End, StatusFailed, CodeRowInvalid},
 		{"unreadable, not due", pending(unreadable, at(time.Hour)), Skip, "", ""},
-		{"unreadable, maybe", pending(unreadable, maybe), End, OutcomeUnknown, CodeRowInvalid},
-		{"unreadable, of no known status, claimed once", claimed(unreadable, status(InvalidStatus)), End, OutcomeUnknown, CodeRowInvalid},
+		{"unreadable, maybe", pending(unreadable, maybe), End, StatusOutcomeUnknown, CodeRowInvalid},
+		{"unreadable, of no known status, claimed once", claimed(unreadable, status(StatusInvalid)), End, StatusOutcomeUnknown, CodeRowInvalid},
 		{"retired", pending(retired), Skip, "", ""},
-		{"retired, expired, budget spent", pending(retired, expired, spent), End, FailedRow, CodeAttemptsExhausted},
+		{"retired, expired, budget spent", pending(retired, expired, spent), End, StatusFailed, CodeAttemptsExhausted},
 		{"in flight", claimed(), InFlight, "", ""},
 		{"in flight by a slow clock", claimed(until(-SkewMargin)), InFlight, "", ""},
 		{"in flight, unreadable", claimed(unreadable), InFlight, "", ""},
 		{"abandoned", claimed(dead), TakeOver, "", ""},
-		{"abandoned, never deduplicates", claimed(dead, never), End, OutcomeUnknown, CodeClaimAbandoned},
-		{"abandoned, budget spent", claimed(dead, spent), End, OutcomeUnknown, CodeClaimAbandoned},
-		{"abandoned, expired", claimed(dead, expired), End, OutcomeUnknown, CodeClaimAbandoned},
-		{"abandoned, retired", claimed(dead, retired), End, OutcomeUnknown, CodeClaimAbandoned},
-		{"abandoned, unreadable", claimed(dead, unreadable), End, OutcomeUnknown, CodeRowInvalid},
+		{"abandoned, never deduplicates", claimed(dead, never), End, StatusOutcomeUnknown, CodeClaimAbandoned},
+		{"abandoned, budget spent", claimed(dead, spent), End, StatusOutcomeUnknown, CodeClaimAbandoned},
+		{"abandoned, expired", claimed(dead, expired), End, StatusOutcomeUnknown, CodeClaimAbandoned},
+		{"abandoned, retired", claimed(dead, retired), End, StatusOutcomeUnknown, CodeClaimAbandoned},
+		{"abandoned, unreadable", claimed(dead, unreadable), End, StatusOutcomeUnknown, CodeRowInvalid},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -284,7 +284,7 @@ func TestExamine(t *testing.T) {
 			if err != nil {
 				t.Fatalf("an illegal move: %v", err)
 			}
-			if (after.Status == OutcomeUnknown) != after.MayHaveArrived() {
+			if (after.Status == StatusOutcomeUnknown) != after.MayHaveArrived() {
 				t.Errorf("%s with maybe_since = %v", after.Status, after.MaybeSince)
 			}
 		})

@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/landfall-dev/landfall/internal/lab/memory"
 	"github.com/landfall-dev/landfall/internal/outbox"
-	"github.com/landfall-dev/landfall/internal/outbox/memory"
 )
 
 // world is a store, a dispatcher and remotes that do as they are told.
@@ -75,7 +75,7 @@ func (w *world) put(destination string, n int, with ...func(*outbox.Row)) (ids [
 	w.Helper()
 	for i := range n {
 		row := outbox.Row{
-			ID: outbox.ID{Destination: destination, Key: fmt.Sprint(i)}, Status: outbox.Pending,
+			ID: outbox.ID{Destination: destination, Key: fmt.Sprint(i)}, Status: outbox.StatusPending,
 			Lane:   outbox.Lane{Kind: outbox.DueLane, Destination: destination},
 			LaneAt: w.now(), CreatedAt: w.now(), Payload: []byte("secret payload"),
 		}
@@ -223,7 +223,7 @@ func TestIsolation(t *testing.T) {
 		})
 		report := w.run()
 		w.expect("completed", len(report.Completed), 24)
-		if row := w.row(ids[7]); row.Status != outbox.FailedRow || row.Code != outbox.CodeRowInvalid || w.arrived[ids[7]] != 0 {
+		if row := w.row(ids[7]); row.Status != outbox.StatusFailed || row.Code != outbox.CodeRowInvalid || w.arrived[ids[7]] != 0 {
 			w.Errorf("row is %s, %q, sent %d times", row.Status, row.Code, w.arrived[ids[7]])
 		}
 	})
@@ -286,7 +286,7 @@ func TestTimeLeft(t *testing.T) {
 		w.dispatcher.Store = &slow{Store: &w.Store, delay: outbox.SkewMargin + time.Millisecond}
 		w.runFor(45 * time.Second)
 		row := w.row(ids[0])
-		if w.arrived[ids[0]] != 0 || row.Status != outbox.Pending || row.Code != outbox.CodeClaimLate || row.MayHaveArrived() {
+		if w.arrived[ids[0]] != 0 || row.Status != outbox.StatusPending || row.Code != outbox.CodeClaimLate || row.MayHaveArrived() {
 			w.Errorf("sent %d times, row is %s, %q", w.arrived[ids[0]], row.Status, row.Code)
 		}
 	})
@@ -378,7 +378,7 @@ func TestPuttingOff(t *testing.T) {
 			pass(2 * time.Minute)
 		}
 		w.expect("requests", w.arrived[ids[0]], outbox.DefaultAttempts)
-		if row := w.row(ids[0]); row.Status != outbox.FailedRow || row.Code != outbox.CodeAttemptsExhausted {
+		if row := w.row(ids[0]); row.Status != outbox.StatusFailed || row.Code != outbox.CodeAttemptsExhausted {
 			w.Errorf("row is %s, %q", row.Status, row.Code)
 		}
 	})
@@ -396,7 +396,7 @@ func TestPuttingOff(t *testing.T) {
 			}
 		})
 		w.run()
-		if row := w.row(ids[0]); row.Status != outbox.FailedRow || row.Code != outbox.CodeExpired || w.arrived[ids[0]] != 1 {
+		if row := w.row(ids[0]); row.Status != outbox.StatusFailed || row.Code != outbox.CodeExpired || w.arrived[ids[0]] != 1 {
 			w.Errorf("row is %s, %q, sent %d times", row.Status, row.Code, w.arrived[ids[0]])
 		}
 	})
@@ -410,7 +410,7 @@ func TestPuttingOff(t *testing.T) {
 			pass(time.Minute)
 		}
 		row := w.row(ids[0])
-		if row.Status != outbox.OutcomeUnknown || row.Until.Add(10*time.Minute+outbox.SkewMargin).After(begun.Add(12*time.Minute)) {
+		if row.Status != outbox.StatusOutcomeUnknown || row.Until.Add(10*time.Minute+outbox.SkewMargin).After(begun.Add(12*time.Minute)) {
 			w.Errorf("row is %s, its last claim ended %v after the first", row.Status, row.Until.Sub(begun))
 		}
 		if w.arrived[ids[0]] < 3 {
@@ -432,7 +432,7 @@ func TestWalking(t *testing.T) {
 			w.run()
 			pass(time.Until(begun.Add(time.Minute)))
 		}
-		if row := w.row(ids[0]); row.Status != outbox.CompletedRow {
+		if row := w.row(ids[0]); row.Status != outbox.StatusCompleted {
 			w.Errorf("the row of the other lane is %s after two runs", row.Status)
 		}
 	})
@@ -499,7 +499,7 @@ func TestWalking(t *testing.T) {
 			row.Unreadable = errors.New("lane: of another destination")
 		})
 		w.run()
-		if row := w.row(ids[0]); row.Status != outbox.FailedRow || row.Code != outbox.CodeRowInvalid || len(w.arrived) != 0 {
+		if row := w.row(ids[0]); row.Status != outbox.StatusFailed || row.Code != outbox.CodeRowInvalid || len(w.arrived) != 0 {
 			w.Errorf("row is %s, %q, sent %d times", row.Status, row.Code, w.arrived[ids[0]])
 		}
 	})
@@ -582,7 +582,7 @@ func TestStoreTrouble(t *testing.T) {
 		store.settle.Store(-1)
 		w.dispatcher.Store = store
 		report := w.run()
-		if !slices.Equal(report.Unsettled, ids) || w.row(ids[0]).Status != outbox.Dispatching {
+		if !slices.Equal(report.Unsettled, ids) || w.row(ids[0]).Status != outbox.StatusDispatching {
 			w.Errorf("report = %+v", report)
 		}
 		store.settle.Store(0)

@@ -42,14 +42,14 @@ type Step struct {
 //	anything else                                 skip
 func Examine(p Policy, row Row, now time.Time) Step {
 	switch {
-	case row.Status == Dispatching:
+	case row.Status == StatusDispatching:
 		return examineClaimed(p, row, now)
-	case row.Status == OutcomeUnknown || row.Status.Terminal() || row.Status == "":
+	case row.Status == StatusOutcomeUnknown || row.Status.Terminal() || row.Status == "":
 		return Step{Kind: Skip}
 	case row.LaneAt.After(now):
 		return Step{Kind: Skip}
 	case row.Unreadable != nil:
-		return end(p, row, row.Status != Pending && row.Token != "", CodeRowInvalid, now)
+		return end(p, row, row.Status != StatusPending && row.Token != "", CodeRowInvalid, now)
 	case p.Retired && !row.expired(now):
 		return Step{Kind: Skip}
 	}

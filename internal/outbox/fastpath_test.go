@@ -99,7 +99,7 @@ func TestFastPath(t *testing.T) {
 		ids := append(w.put("gone", 1), w.put("not-yet-deployed", 1)...)
 		w.expect("touched", w.fast(w.reports(ids...)).Claimed(), 0)
 		for _, id := range ids {
-			if row := w.row(id); row.Status != outbox.Pending || row.Lane.Kind != outbox.DueLane {
+			if row := w.row(id); row.Status != outbox.StatusPending || row.Lane.Kind != outbox.DueLane {
 				w.Errorf("%v is %s in lane %v", id, row.Status, row.Lane)
 			}
 		}
@@ -197,7 +197,7 @@ func TestFastPath(t *testing.T) {
 		if _, err := w.dispatcher.Deliver(w.Context(), w.reports(ids...)); !errors.Is(err, errDown) {
 			w.Errorf("error %v, want that of the store", err)
 		}
-		if row := w.row(ids[0]); row.Status != outbox.Pending {
+		if row := w.row(ids[0]); row.Status != outbox.StatusPending {
 			w.Errorf("the row is %s", row.Status)
 		}
 	})

@@ -91,7 +91,7 @@ func (l *lanes) inspect(id ID) (held bool) {
 	if step.Kind == End {
 		l.end(step.Settlement)
 	}
-	return step.Kind == Skip && row.Status == Pending
+	return step.Kind == Skip && row.Status == StatusPending
 }
 
 // start claims and delivers a row as soon as slots are free. It returns false, having done nothing,

@@ -127,7 +127,7 @@ func (op Operation) Explain() string {
 	if op.After.Code != op.Before.Code {
 		fmt.Fprintf(&b, " (%s)", op.After.Code)
 	}
-	if op.After.Status == Pending {
+	if op.After.Status == StatusPending {
 		fmt.Fprintf(&b, ", due at once with a new budget of attempts")
 		switch {
 		case op.After.MayHaveArrived():
@@ -136,7 +136,7 @@ func (op Operation) Explain() string {
 			b.WriteString("; as of now no earlier attempt arrived, on your word")
 		}
 	}
-	if op.After.Status == FailedRow && op.After.MayHaveArrived() {
+	if op.After.Status == StatusFailed && op.After.MayHaveArrived() {
 		b.WriteString("; never sent again: an attempt arrived or may have")
 	}
 	if op.After.Status.Terminal() {

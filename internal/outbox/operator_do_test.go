@@ -24,7 +24,7 @@ func TestOperator(t *testing.T) {
 		resend := order(outbox.Resend)
 		resend.NeverArrived = true
 		op, err := o.Plan(q.Context(), id, resend)
-		if err != nil || op.After.Status != outbox.Pending || !strings.Contains(op.Explain(), "outcome_unknown -> pending") {
+		if err != nil || op.After.Status != outbox.StatusPending || !strings.Contains(op.Explain(), "outcome_unknown -> pending") {
 			q.Errorf("%v: %s", err, op.Explain())
 		}
 		if after := q.row(id); after.Status != before.Status || after.ResolvedBy != "" || !after.LaneAt.Equal(before.LaneAt) {
@@ -45,7 +45,7 @@ func TestOperator(t *testing.T) {
 		if _, err := o.Do(q.Context(), id, resend); !errors.Is(err, outbox.ErrConflict) {
 			q.Errorf("error = %v, want a conflict", err)
 		}
-		if row := q.row(id); row.Status != outbox.CompletedRow || row.RemoteRef != "late" || row.ResolvedBy != "" {
+		if row := q.row(id); row.Status != outbox.StatusCompleted || row.RemoteRef != "late" || row.ResolvedBy != "" {
 			q.Errorf("the row is %s, %q, resolved by %q", row.Status, row.RemoteRef, row.ResolvedBy)
 		}
 	})
@@ -55,7 +55,7 @@ func TestOperator(t *testing.T) {
 		store := &broken{Store: &q.Store}
 		store.settle.Store(3)
 		o.Store = store
-		if _, err := o.Do(q.Context(), id, order(outbox.MarkFailed)); err != nil || q.row(id).Status != outbox.FailedRow {
+		if _, err := o.Do(q.Context(), id, order(outbox.MarkFailed)); err != nil || q.row(id).Status != outbox.StatusFailed {
 			q.Errorf("%v: the row is %s", err, q.row(id).Status)
 		}
 	})
@@ -70,7 +70,7 @@ func TestOperator(t *testing.T) {
 		})
 		id := q.put("mail", 1)[0]
 		q.run()
-		if row := q.row(id); row.Status != outbox.FailedRow || row.AttemptCount != 2 {
+		if row := q.row(id); row.Status != outbox.StatusFailed || row.AttemptCount != 2 {
 			q.Fatalf("the row is %s after %d attempts", row.Status, row.AttemptCount)
 		}
 		fails = false
@@ -87,7 +87,7 @@ func TestOperator(t *testing.T) {
 			q.Fatal(err)
 		}
 		q.run()
-		if row := q.row(id); row.Status != outbox.FailedRow || row.Code != outbox.CodeCancelled || q.arrived[id] != 0 {
+		if row := q.row(id); row.Status != outbox.StatusFailed || row.Code != outbox.CodeCancelled || q.arrived[id] != 0 {
 			q.Errorf("the row is %s, %q, sent %d times", row.Status, row.Code, q.arrived[id])
 		}
 	})

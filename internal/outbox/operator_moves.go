@@ -32,7 +32,7 @@ func Obey(p Policy, row Row, o Order, now time.Time) (Settlement, error) {
 	case Cancel:
 		return s.cancel(p, row, now)
 	}
-	if row.Status != OutcomeUnknown {
+	if row.Status != StatusOutcomeUnknown {
 		return Settlement{}, notAllowed("the row is %s; what became of it is asked of outcome_unknown rows only", row.Status)
 	}
 	if from := p.askableFrom(row); now.Before(from) {
@@ -63,7 +63,7 @@ func (s Settlement) resend(p Policy, row Row, o Order, now time.Time) (Settlemen
 
 func (s Settlement) retry(p Policy, row Row, now time.Time) (Settlement, error) {
 	switch {
-	case row.Status != FailedRow:
+	case row.Status != StatusFailed:
 		return Settlement{}, notAllowed("the row is %s; only failed rows are retried", row.Status)
 	case row.MayHaveArrived():
 		return Settlement{}, notAllowed("an attempt arrived or may have: put it under a new key if it is to happen after all")
@@ -83,13 +83,13 @@ func (s Settlement) again(p Policy, row Row, now time.Time) (Settlement, error) 
 	case p.Retired:
 		return Settlement{}, notAllowed("the destination is retired: nothing is sent there")
 	}
-	s.Status, s.Lane, s.LaneAt, s.NewBudget = Pending, laneOf(p, row, DueLane), now, true
+	s.Status, s.Lane, s.LaneAt, s.NewBudget = StatusPending, laneOf(p, row, DueLane), now, true
 	return s, nil
 }
 
 func (s Settlement) cancel(p Policy, row Row, now time.Time) (Settlement, error) {
 	switch {
-	case row.Status != Pending:
+	case row.Status != StatusPending:
 		return Settlement{}, notAllowed("the row is %s; only pending rows are cancelled", row.Status)
 	case row.MayHaveArrived():
 		return Settlement{}, notAllowed("an attempt may have arrived: cancelling would not undo it")

@@ -17,9 +17,9 @@ func TestObey(t *testing.T) {
 				r.MaybeSince = time.Time{}
 			}
 			switch s {
-			case FailedRow:
+			case StatusFailed:
 				r.Lane, r.ExpiresAt = r.Lane.as(FailedLane), asked.Add(time.Hour)
-			case Pending, Dispatching:
+			case StatusPending, StatusDispatching:
 				r.Lane = r.Lane.as(DueLane)
 			}
 		}
@@ -46,47 +46,47 @@ func TestObey(t *testing.T) {
 		maybe bool   // after it
 		why   string // or part of the refusal
 	}{
-		{"it completed", Order{Move: MarkCompleted, Ref: "ch_1"}, doubt, CompletedRow, true, ""},
-		{"it failed", Order{Move: MarkFailed}, doubt, FailedRow, true, ""},
-		{"it completed, unreadable", Order{Move: MarkCompleted}, unreadable, CompletedRow, true, ""},
-		{"it completed, retired", Order{Move: MarkCompleted}, retired, CompletedRow, true, ""},
+		{"it completed", Order{Move: MarkCompleted, Ref: "ch_1"}, doubt, StatusCompleted, true, ""},
+		{"it failed", Order{Move: MarkFailed}, doubt, StatusFailed, true, ""},
+		{"it completed, unreadable", Order{Move: MarkCompleted}, unreadable, StatusCompleted, true, ""},
+		{"it completed, retired", Order{Move: MarkCompleted}, retired, StatusCompleted, true, ""},
 		{"too early to say completed", Order{Move: MarkCompleted}, early, "", false, "may still arrive"},
 		{"too early to say failed", Order{Move: MarkFailed}, early, "", false, "may still arrive"},
 		{"too early to say it never arrived", Order{Move: Resend, NeverArrived: true}, early, "", false, "may still arrive"},
-		{"too early, forced", Order{Move: MarkFailed, Force: true}, early, FailedRow, true, ""},
-		{"forced without need", Order{Move: MarkFailed, Force: true}, doubt, FailedRow, true, ""},
+		{"too early, forced", Order{Move: MarkFailed, Force: true}, early, StatusFailed, true, ""},
+		{"forced without need", Order{Move: MarkFailed, Force: true}, doubt, StatusFailed, true, ""},
 
-		{"resend within the window", Order{Move: Resend}, doubt, Pending, true, ""},
-		{"resend, budget spent", Order{Move: Resend}, spent, Pending, true, ""},
+		{"resend within the window", Order{Move: Resend}, doubt, StatusPending, true, ""},
+		{"resend, budget spent", Order{Move: Resend}, spent, StatusPending, true, ""},
 		{"resend without window", Order{Move: Resend}, never, "", false, "may have arrived"},
 		{"resend, window over before another claim ends", Order{Move: Resend}, overSoon, "", false, "may have arrived"},
-		{"resend without window what cannot have arrived", Order{Move: Resend}, both(in(OutcomeUnknown, false), never), Pending, false, ""},
+		{"resend without window what cannot have arrived", Order{Move: Resend}, both(in(StatusOutcomeUnknown, false), never), StatusPending, false, ""},
 		{"resend, forced but without window", Order{Move: Resend, Force: true}, both(early, never), "", false, "may have arrived"},
-		{"resend, it never arrived", Order{Move: Resend, NeverArrived: true}, never, Pending, false, ""},
+		{"resend, it never arrived", Order{Move: Resend, NeverArrived: true}, never, StatusPending, false, ""},
 		{"resend past deliver_by", Order{Move: Resend, NeverArrived: true}, expired, "", false, "deliver_by"},
 		{"resend to a retired destination", Order{Move: Resend, NeverArrived: true}, retired, "", false, "retired"},
 		{"resend what cannot be read", Order{Move: Resend, NeverArrived: true}, unreadable, "", false, "payload: missing"},
 
-		{"resolve a pending row", Order{Move: MarkFailed}, in(Pending, false), "", false, "is pending"},
-		{"resolve a row in flight", Order{Move: MarkCompleted, Force: true}, in(Dispatching, false), "", false, "is dispatching"},
-		{"resolve a completed row", Order{Move: Resend}, in(CompletedRow, false), "", false, "is completed"},
-		{"resolve a failed row", Order{Move: Resend}, in(FailedRow, false), "", false, "is failed"},
+		{"resolve a pending row", Order{Move: MarkFailed}, in(StatusPending, false), "", false, "is pending"},
+		{"resolve a row in flight", Order{Move: MarkCompleted, Force: true}, in(StatusDispatching, false), "", false, "is dispatching"},
+		{"resolve a completed row", Order{Move: Resend}, in(StatusCompleted, false), "", false, "is completed"},
+		{"resolve a failed row", Order{Move: Resend}, in(StatusFailed, false), "", false, "is failed"},
 
-		{"retry", Order{Move: Retry}, in(FailedRow, false), Pending, false, ""},
-		{"retry what may have arrived", Order{Move: Retry}, in(FailedRow, true), "", false, "arrived"},
+		{"retry", Order{Move: Retry}, in(StatusFailed, false), StatusPending, false, ""},
+		{"retry what may have arrived", Order{Move: Retry}, in(StatusFailed, true), "", false, "arrived"},
 		{"retry what is unknown", Order{Move: Retry}, doubt, "", false, "is outcome_unknown"},
-		{"retry what completed", Order{Move: Retry}, in(CompletedRow, false), "", false, "is completed"},
-		{"retry what is in flight", Order{Move: Retry}, in(Dispatching, false), "", false, "is dispatching"},
-		{"retry after retention", Order{Move: Retry}, both(in(FailedRow, false), gone), "", false, "retention"},
-		{"retry past deliver_by", Order{Move: Retry}, both(in(FailedRow, false), expired), "", false, "deliver_by"},
-		{"retry to a retired destination", Order{Move: Retry}, both(in(FailedRow, false), retired), "", false, "retired"},
-		{"retry what cannot be read", Order{Move: Retry}, both(in(FailedRow, false), unreadable), "", false, "payload: missing"},
+		{"retry what completed", Order{Move: Retry}, in(StatusCompleted, false), "", false, "is completed"},
+		{"retry what is in flight", Order{Move: Retry}, in(StatusDispatching, false), "", false, "is dispatching"},
+		{"retry after retention", Order{Move: Retry}, both(in(StatusFailed, false), gone), "", false, "retention"},
+		{"retry past deliver_by", Order{Move: Retry}, both(in(StatusFailed, false), expired), "", false, "deliver_by"},
+		{"retry to a retired destination", Order{Move: Retry}, both(in(StatusFailed, false), retired), "", false, "retired"},
+		{"retry what cannot be read", Order{Move: Retry}, both(in(StatusFailed, false), unreadable), "", false, "payload: missing"},
 
-		{"cancel", Order{Move: Cancel}, in(Pending, false), FailedRow, false, ""},
-		{"cancel to a retired destination", Order{Move: Cancel}, both(in(Pending, false), retired), FailedRow, false, ""},
-		{"cancel what may have arrived", Order{Move: Cancel}, in(Pending, true), "", false, "may have arrived"},
-		{"cancel what is in flight", Order{Move: Cancel}, in(Dispatching, false), "", false, "is dispatching"},
-		{"cancel what failed", Order{Move: Cancel}, in(FailedRow, false), "", false, "is failed"},
+		{"cancel", Order{Move: Cancel}, in(StatusPending, false), StatusFailed, false, ""},
+		{"cancel to a retired destination", Order{Move: Cancel}, both(in(StatusPending, false), retired), StatusFailed, false, ""},
+		{"cancel what may have arrived", Order{Move: Cancel}, in(StatusPending, true), "", false, "may have arrived"},
+		{"cancel what is in flight", Order{Move: Cancel}, in(StatusDispatching, false), "", false, "is dispatching"},
+		{"cancel what failed", Order{Move: Cancel}, in(StatusFailed, false), "", false, "is failed"},
 		{"cancel what is unknown", Order{Move: Cancel}, doubt, "", false, "is outcome_unknown"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -115,13 +115,13 @@ func TestObey(t *testing.T) {
 			if after.Resolution != want {
 				t.Errorf("recorded %+v, want %+v", after.Resolution, want)
 			}
-			if after.Status == Pending && (after.AttemptCount != 0 || !after.LaneAt.Equal(asked) || after.Lane != row.Lane.as(DueLane) || !after.ExpiresAt.IsZero()) {
+			if after.Status == StatusPending && (after.AttemptCount != 0 || !after.LaneAt.Equal(asked) || after.Lane != row.Lane.as(DueLane) || !after.ExpiresAt.IsZero()) {
 				t.Errorf("pending with %d attempts in %v at %v, expires %v", after.AttemptCount, after.Lane, after.LaneAt, after.ExpiresAt)
 			}
 			if after.Status.Terminal() != after.ExpiresAt.Equal(asked.Add(DefaultRetention)) {
 				t.Errorf("a %s row expires at %v", after.Status, after.ExpiresAt)
 			}
-			if after.Status == CompletedRow && c.order.Ref != "" && after.RemoteRef != c.order.Ref {
+			if after.Status == StatusCompleted && c.order.Ref != "" && after.RemoteRef != c.order.Ref {
 				t.Errorf("remote_ref %q", after.RemoteRef)
 			}
 		})

@@ -6,24 +6,24 @@ import "time"
 type OutcomeKind int
 
 const (
-	// MaybeArrived: the effect may or may not have happened. It is the zero value, so that a sender
+	// KindUnknown: the effect may or may not have happened. It is the zero value, so that a sender
 	// that forgot to say is not believed to have failed or succeeded.
-	MaybeArrived OutcomeKind = iota
-	// Landed: the remote says that the effect happened, now or at an earlier attempt.
-	Landed
-	// NotArrived: demonstrably the effect did not happen; a later attempt may succeed.
-	NotArrived
-	// Refused: demonstrably the effect did not happen, and the same attempt would be refused again.
-	Refused
+	KindUnknown OutcomeKind = iota
+	// KindCompleted: the remote says that the effect happened, now or at an earlier attempt.
+	KindCompleted
+	// KindRetryable: demonstrably the effect did not happen; a later attempt may succeed.
+	KindRetryable
+	// KindPermanent: demonstrably the effect did not happen, and the same attempt would be refused again.
+	KindPermanent
 )
 
 func (k OutcomeKind) String() string {
 	switch k {
-	case Landed:
+	case KindCompleted:
 		return "completed"
-	case NotArrived:
+	case KindRetryable:
 		return "retryable"
-	case Refused:
+	case KindPermanent:
 		return "permanent"
 	default:
 		return "unknown"
@@ -38,24 +38,24 @@ type Outcome struct {
 	Code string
 	// Ref is what the remote called the effect, if it said so.
 	Ref string
-	// After is how long the remote asked to wait; for NotArrived and MaybeArrived.
+	// After is how long the remote asked to wait; for KindRetryable and KindUnknown.
 	After time.Duration
 }
 
 // Completed says that the effect happened; ref is what the remote calls it, or "".
-func Completed(ref string) Outcome { return Outcome{Kind: Landed, Ref: ref} }
+func Completed(ref string) Outcome { return Outcome{Kind: KindCompleted, Ref: ref} }
 
 // Retryable says that the attempt demonstrably did not arrive. after is the wait that the remote
 // asked for, or 0.
 func Retryable(code string, after time.Duration) Outcome {
-	return Outcome{Kind: NotArrived, Code: code, After: after}
+	return Outcome{Kind: KindRetryable, Code: code, After: after}
 }
 
 // Permanent says that the attempt demonstrably had no effect and that repeating it is of no use.
-func Permanent(code string) Outcome { return Outcome{Kind: Refused, Code: code} }
+func Permanent(code string) Outcome { return Outcome{Kind: KindPermanent, Code: code} }
 
 // Unknown says that the attempt may have arrived; ref is what the remote calls it, if it got that far.
-func Unknown(ref, code string) Outcome { return Outcome{Kind: MaybeArrived, Ref: ref, Code: code} }
+func Unknown(ref, code string) Outcome { return Outcome{Kind: KindUnknown, Ref: ref, Code: code} }
 
 // Codes that the domain itself writes. Senders have their own, below "landfall.<kind>.".
 const (

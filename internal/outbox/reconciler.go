@@ -44,7 +44,7 @@ type Look struct {
 	// Lookups is how many there had been before.
 	Lookups int
 	// Status is what the row was settled as, "" if it was not: see Err. It is reconciled if this is
-	// neither "" nor OutcomeUnknown.
+	// neither "" nor StatusOutcomeUnknown.
 	Status Status
 	Code   string
 	// Age is for how long the remote could have been asked.
@@ -111,7 +111,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, id ID) (Look, error) {
 		if err != nil {
 			return Look{ID: id}, err
 		}
-		if row.Status != OutcomeUnknown {
+		if row.Status != StatusOutcomeUnknown {
 			return Look{ID: id, Step: Skip}, nil
 		}
 		look := r.look(ctx, d, row)

@@ -75,10 +75,10 @@ var errMisplaced = errors.New("lane: an unknown one, which the row's status does
 //	anything else                                 skip: the index was stale
 func ExamineUnknown(p Policy, row Row, canAsk bool, now time.Time) Step {
 	switch {
-	case row.Status != OutcomeUnknown && row.Lane.Kind == UnknownLane:
+	case row.Status != StatusOutcomeUnknown && row.Lane.Kind == UnknownLane:
 		row.Unreadable = errMisplaced
 		return Examine(p, row, now)
-	case row.Status != OutcomeUnknown:
+	case row.Status != StatusOutcomeUnknown:
 		return Step{Kind: Skip}
 	case row.Unreadable != nil || !canAsk:
 		return Step{Kind: AwaitPerson}
@@ -112,10 +112,10 @@ func Resolve(p Policy, row Row, a Answer, now time.Time) Settlement {
 		if code := obstacle(p, row, now); code != "" {
 			return s.without(p, row, code, now)
 		}
-		s.Status, s.Lane, s.LaneAt = Pending, laneOf(p, row, DueLane), now
+		s.Status, s.Lane, s.LaneAt = StatusPending, laneOf(p, row, DueLane), now
 		return s
 	}
-	s.Status, s.Lane = OutcomeUnknown, laneOf(p, row, UnknownLane)
+	s.Status, s.Lane = StatusOutcomeUnknown, laneOf(p, row, UnknownLane)
 	s.LaneAt = now.Add(lookAgain.Wait(min(row.LookupCount, math.MaxInt-1) + 1))
 	return s
 }

@@ -10,7 +10,7 @@ import (
 // doubtfulRow was claimed once at start and is about to be looked up for the first time.
 func doubtfulRow() Row {
 	row := claimedRow(1, false)
-	row.Status, row.MaybeSince, row.Code, row.RemoteRef = OutcomeUnknown, start, "test.cut", "ref"
+	row.Status, row.MaybeSince, row.Code, row.RemoteRef = StatusOutcomeUnknown, start, "test.cut", "ref"
 	row.Lane = row.Lane.as(UnknownLane)
 	row.LaneAt = policy.settledBy(row.Until)
 	return row
@@ -33,20 +33,20 @@ func TestResolve(t *testing.T) {
 		code   string
 		maybe  bool
 	}{
-		{"completed", Answer{Kind: TookEffect}, none, CompletedRow, "test.cut", true},
-		{"completed, budget spent", Answer{Kind: TookEffect}, spent, CompletedRow, "test.cut", true},
-		{"completed, past deliver_by", Answer{Kind: TookEffect}, expired, CompletedRow, "test.cut", true},
-		{"failed", Answer{Kind: HadNoEffect, Code: "test.declined"}, none, FailedRow, "test.declined", true},
-		{"failed, without a code", Answer{Kind: HadNoEffect}, none, FailedRow, CodeLookupFailed, true},
-		{"not found", Answer{Kind: NeverArrived}, none, Pending, "test.cut", false},
-		{"not found, never deduplicates", Answer{Kind: NeverArrived}, never, Pending, "test.cut", false},
-		{"not found, budget spent", Answer{Kind: NeverArrived}, spent, FailedRow, CodeAttemptsExhausted, false},
-		{"not found, past deliver_by", Answer{Kind: NeverArrived}, expired, FailedRow, CodeExpired, false},
-		{"not found, retired", Answer{Kind: NeverArrived}, retired, Pending, "test.cut", false},
-		{"unresolved", Answer{Kind: Undecided, Code: "test.down"}, none, OutcomeUnknown, "test.down", true},
-		{"unresolved, budget spent and past deliver_by", Answer{}, func(p *Policy, r *Row) { spent(p, r); expired(p, r) }, OutcomeUnknown, "test.cut", true},
-		{"a lookup that says nothing", Answer{}, none, OutcomeUnknown, "test.cut", true},
-		{"an answer that does not exist", Answer{Kind: 99}, none, OutcomeUnknown, "test.cut", true},
+		{"completed", Answer{Kind: TookEffect}, none, StatusCompleted, "test.cut", true},
+		{"completed, budget spent", Answer{Kind: TookEffect}, spent, StatusCompleted, "test.cut", true},
+		{"completed, past deliver_by", Answer{Kind: TookEffect}, expired, StatusCompleted, "test.cut", true},
+		{"failed", Answer{Kind: HadNoEffect, Code: "test.declined"}, none, StatusFailed, "test.declined", true},
+		{"failed, without a code", Answer{Kind: HadNoEffect}, none, StatusFailed, CodeLookupFailed, true},
+		{"not found", Answer{Kind: NeverArrived}, none, StatusPending, "test.cut", false},
+		{"not found, never deduplicates", Answer{Kind: NeverArrived}, never, StatusPending, "test.cut", false},
+		{"not found, budget spent", Answer{Kind: NeverArrived}, spent, StatusFailed, CodeAttemptsExhausted, false},
+		{"not found, past deliver_by", Answer{Kind: NeverArrived}, expired, StatusFailed, CodeExpired, false},
+		{"not found, retired", Answer{Kind: NeverArrived}, retired, StatusPending, "test.cut", false},
+		{"unresolved", Answer{Kind: Undecided, Code: "test.down"}, none, StatusOutcomeUnknown, "test.down", true},
+		{"unresolved, budget spent and past deliver_by", Answer{}, func(p *Policy, r *Row) { spent(p, r); expired(p, r) }, StatusOutcomeUnknown, "test.cut", true},
+		{"a lookup that says nothing", Answer{}, none, StatusOutcomeUnknown, "test.cut", true},
+		{"an answer that does not exist", Answer{Kind: 99}, none, StatusOutcomeUnknown, "test.cut", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -67,12 +67,12 @@ func TestResolve(t *testing.T) {
 				t.Errorf("ref %q, %d lookups, %d attempts", after.RemoteRef, after.LookupCount, after.AttemptCount)
 			}
 			lanes := map[Status]Lane{
-				Pending: row.Lane.as(DueLane), OutcomeUnknown: row.Lane, FailedRow: row.Lane.as(FailedLane), CompletedRow: {},
+				StatusPending: row.Lane.as(DueLane), StatusOutcomeUnknown: row.Lane, StatusFailed: row.Lane.as(FailedLane), StatusCompleted: {},
 			}
 			if after.Lane != lanes[after.Status] {
 				t.Errorf("lane = %v, want %v", after.Lane, lanes[after.Status])
 			}
-			if due := after.LaneAt; after.Status == Pending && !due.Equal(asked) {
+			if due := after.LaneAt; after.Status == StatusPending && !due.Equal(asked) {
 				t.Errorf("due at %v, want now", due)
 			}
 			if after.Status.Terminal() != after.ExpiresAt.Equal(asked.Add(DefaultRetention)) {
@@ -119,17 +119,17 @@ func TestExamineUnknown(t *testing.T) {
 		{"no claim, its time has come", func(_ *Policy, r *Row) { r.Until = time.Time{} }, false, Ask, ""},
 		{"no claim, its time has not come", func(_ *Policy, r *Row) { r.Until, r.LaneAt = time.Time{}, asked.Add(1) }, false, Skip, ""},
 		{"retired", func(p *Policy, _ *Row) { p.Retired = true }, false, Ask, ""},
-		{"completed", moved(CompletedRow), false, Skip, ""},
-		{"failed", moved(FailedRow), false, Skip, ""},
-		{"pending", moved(Pending), false, Skip, ""},
-		{"dispatching", moved(Dispatching), false, Skip, ""},
+		{"completed", moved(StatusCompleted), false, Skip, ""},
+		{"failed", moved(StatusFailed), false, Skip, ""},
+		{"pending", moved(StatusPending), false, Skip, ""},
+		{"dispatching", moved(StatusDispatching), false, Skip, ""},
 		{"no row", moved(""), false, Skip, ""},
-		{"misplaced, pending", func(_ *Policy, r *Row) { r.Status, r.MaybeSince = Pending, time.Time{} }, false, End, FailedRow},
-		{"misplaced, pending, may have arrived", status(Pending), false, End, OutcomeUnknown},
-		{"misplaced, claim abandoned", status(Dispatching), false, End, OutcomeUnknown},
-		{"misplaced, claimed", func(_ *Policy, r *Row) { r.Status, r.Until = Dispatching, asked }, false, InFlight, ""},
-		{"misplaced, of no known status", status(InvalidStatus), false, End, OutcomeUnknown},
-		{"misplaced, completed", status(CompletedRow), false, Skip, ""},
+		{"misplaced, pending", func(_ *Policy, r *Row) { r.Status, r.MaybeSince = StatusPending, time.Time{} }, false, End, StatusFailed},
+		{"misplaced, pending, may have arrived", status(StatusPending), false, End, StatusOutcomeUnknown},
+		{"misplaced, claim abandoned", status(StatusDispatching), false, End, StatusOutcomeUnknown},
+		{"misplaced, claimed", func(_ *Policy, r *Row) { r.Status, r.Until = StatusDispatching, asked }, false, InFlight, ""},
+		{"misplaced, of no known status", status(StatusInvalid), false, End, StatusOutcomeUnknown},
+		{"misplaced, completed", status(StatusCompleted), false, Skip, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -146,7 +146,7 @@ func TestExamineUnknown(t *testing.T) {
 			if err != nil {
 				t.Fatalf("an illegal move: %v", err)
 			}
-			if (after.Status == OutcomeUnknown) != after.MayHaveArrived() || after.Code != CodeRowInvalid {
+			if (after.Status == StatusOutcomeUnknown) != after.MayHaveArrived() || after.Code != CodeRowInvalid {
 				t.Errorf("%s with maybe_since = %v, code %q", after.Status, after.MaybeSince, after.Code)
 			}
 		})

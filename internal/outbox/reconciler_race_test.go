@@ -34,22 +34,22 @@ func TestRacesOfReconcilers(t *testing.T) {
 			if err := q.Settle(q.Context(), outbox.Decide(outbox.Policy{}.WithDefaults(), row, outbox.Completed("late"), q.now())); err != nil {
 				q.Error(err)
 			}
-		}, outbox.CompletedRow},
+		}, outbox.StatusCompleted},
 		"an operator who completes it": {func(q *inquiry, row outbox.Row) {
 			operator(q, row.ID, outbox.Order{Move: outbox.MarkCompleted})
-		}, outbox.CompletedRow},
+		}, outbox.StatusCompleted},
 		"an operator who fails it": {func(q *inquiry, row outbox.Row) {
 			operator(q, row.ID, outbox.Order{Move: outbox.MarkFailed})
-		}, outbox.FailedRow},
+		}, outbox.StatusFailed},
 		"a second reconciler and a new claim": {func(q *inquiry, row outbox.Row) {
 			second := outbox.Reconciler{Store: &q.Store, Destinations: []outbox.Destination{{Name: "charge", Lookup: says(outbox.NeverArrived)}}}
-			if look, err := second.Reconcile(q.Context(), row.ID); err != nil || look.Status != outbox.Pending {
+			if look, err := second.Reconcile(q.Context(), row.ID); err != nil || look.Status != outbox.StatusPending {
 				q.Errorf("%+v, %v", look, err)
 			}
 			if _, err := q.Claim(q.Context(), outbox.Claim{ID: row.ID, Token: "new", At: q.now(), Until: q.now().Add(time.Minute), Attempts: 5}); err != nil {
 				q.Error(err)
 			}
-		}, outbox.Dispatching},
+		}, outbox.StatusDispatching},
 	} {
 		inInquiry(t, "what was learnt meanwhile is not overwritten: "+name, func(q *inquiry) {
 			for _, answer := range []outbox.AnswerKind{outbox.NeverArrived, outbox.Undecided} {
@@ -190,7 +190,7 @@ func TestBoundsOfReconciling(t *testing.T) {
 			if name == "list" {
 				q.expect("lanes said to have been walked", len(q.walks), 0)
 			}
-			if !errors.Is(err, errDown) || len(r.Completed) != 0 || q.row(ids[0]).Status != outbox.OutcomeUnknown {
+			if !errors.Is(err, errDown) || len(r.Completed) != 0 || q.row(ids[0]).Status != outbox.StatusOutcomeUnknown {
 				q.Errorf("%s failed, the run says %v, %+v", name, err, r)
 			}
 		}

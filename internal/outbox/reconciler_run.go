@@ -141,13 +141,13 @@ func (w *laneWalk) reconcile(id ID) {
 	case look.Err != nil && !errors.Is(look.Err, ErrConflict):
 		w.fail(look.Err)
 		list = &w.report.Unresolved
-	case look.Status == CompletedRow:
+	case look.Status == StatusCompleted:
 		list = &w.report.Completed
-	case look.Status == FailedRow:
+	case look.Status == StatusFailed:
 		list = &w.report.Failed
-	case look.Status == Pending:
+	case look.Status == StatusPending:
 		list = &w.report.Resent
-	case look.Status == OutcomeUnknown:
+	case look.Status == StatusOutcomeUnknown:
 		list = &w.report.Unresolved
 	}
 	w.file(list, id, look.Age)

@@ -138,7 +138,7 @@ func TestReconciling(t *testing.T) {
 			q.reconcile()
 			pass(time.Minute)
 		}
-		if n := q.asked[ids[0]]; n < 24 || n > 28 || q.row(ids[0]).Status != outbox.OutcomeUnknown {
+		if n := q.asked[ids[0]]; n < 24 || n > 28 || q.row(ids[0]).Status != outbox.StatusOutcomeUnknown {
 			q.Errorf("asked %d times in a day, row is %s", n, q.row(ids[0]).Status)
 		}
 		if age := q.looks[len(q.looks)-1].Age; age < 22*time.Hour {
@@ -176,7 +176,7 @@ func TestReconciling(t *testing.T) {
 			q.Errorf("unresolved = %v", r.Unresolved)
 		}
 		for i, code := range map[int]string{1: outbox.CodeLookupPanicked, 2: outbox.CodeLookupNoAnswer, 3: "test.down"} {
-			if row := q.row(ids[i]); row.Status != outbox.OutcomeUnknown || row.Code != code || !row.MayHaveArrived() {
+			if row := q.row(ids[i]); row.Status != outbox.StatusOutcomeUnknown || row.Code != code || !row.MayHaveArrived() {
 				q.Errorf("row %d is %s, %q", i, row.Status, row.Code)
 			}
 		}
@@ -213,7 +213,7 @@ func TestDoubtsOfOthers(t *testing.T) {
 		q.remote("charge", outbox.Policy{}, says(outbox.NeverArrived))
 		q.remote("other", outbox.Policy{}, says(outbox.NeverArrived))
 		ids := q.put("charge", 2, func(r *outbox.Row) {
-			r.Status, r.Lane.Kind, r.MaybeSince = outbox.OutcomeUnknown, outbox.UnknownLane, q.now()
+			r.Status, r.Lane.Kind, r.MaybeSince = outbox.StatusOutcomeUnknown, outbox.UnknownLane, q.now()
 			if r.Key == "0" {
 				r.Unreadable = errors.New("payload: missing")
 			} else {
@@ -233,7 +233,7 @@ func TestDoubtsOfOthers(t *testing.T) {
 				r.MaybeSince = q.now()
 			}
 		})
-		if look, err := q.reconciler.Reconcile(q.Context(), ids[0]); err != nil || look.Status != "" || q.row(ids[0]).Status != outbox.Pending {
+		if look, err := q.reconciler.Reconcile(q.Context(), ids[0]); err != nil || look.Status != "" || q.row(ids[0]).Status != outbox.StatusPending {
 			q.Errorf("a pending row, asked for by name: %+v, %v", look, err)
 		}
 		r := q.reconcile()
@@ -289,7 +289,7 @@ func TestDoubtsOfOthers(t *testing.T) {
 		id := q.doubt("charge", 1)[0]
 		q.reconcile()
 		answer = outbox.TookEffect
-		if look, err := q.reconciler.Reconcile(q.Context(), id); err != nil || look.Status != outbox.CompletedRow {
+		if look, err := q.reconciler.Reconcile(q.Context(), id); err != nil || look.Status != outbox.StatusCompleted {
 			q.Errorf("%+v, %v", look, err)
 		}
 	})

@@ -13,19 +13,19 @@ type Status string
 
 // The five statuses, as they are stored.
 const (
-	Pending        Status = "pending"
-	Dispatching    Status = "dispatching"
-	OutcomeUnknown Status = "outcome_unknown"
-	CompletedRow   Status = "completed"
-	FailedRow      Status = "failed"
+	StatusPending        Status = "pending"
+	StatusDispatching    Status = "dispatching"
+	StatusOutcomeUnknown Status = "outcome_unknown"
+	StatusCompleted      Status = "completed"
+	StatusFailed         Status = "failed"
 
-	// InvalidStatus stands for a stored status that is none of the five, or that contradicts the row's lane. It
+	// StatusInvalid stands for a stored status that is none of the five, or that contradicts the row's lane. It
 	// is never written.
-	InvalidStatus Status = "invalid"
+	StatusInvalid Status = "invalid"
 )
 
 // Terminal reports whether nothing but retention is left for a row of this status.
-func (s Status) Terminal() bool { return s == CompletedRow || s == FailedRow }
+func (s Status) Terminal() bool { return s == StatusCompleted || s == StatusFailed }
 
 // Lane is where rows of one destination wait for attention. Lanes are per destination, so that one
 // that stalls hides no other, and numbered, so that a busy one can be walked in parallel.

@@ -114,8 +114,8 @@ func (r *run) fail(err error) {
 func (r *run) ended(a Attempt) {
 	r.mu.Lock()
 	list := map[Status]*[]ID{
-		CompletedRow: &r.report.Completed, Pending: &r.report.Retried, FailedRow: &r.report.Failed,
-		OutcomeUnknown: &r.report.Unknown, "": &r.report.Unsettled,
+		StatusCompleted: &r.report.Completed, StatusPending: &r.report.Retried, StatusFailed: &r.report.Failed,
+		StatusOutcomeUnknown: &r.report.Unknown, "": &r.report.Unsettled,
 	}[a.Status]
 	*list = append(*list, a.ID)
 	if a.TakenOver {

@@ -46,7 +46,7 @@ type Settlement struct {
 func (s Settlement) Apply(row Row) (Row, error) {
 	switch {
 	case s.Repeats(row):
-		if row.Status == OutcomeUnknown && row.RemoteRef == "" {
+		if row.Status == StatusOutcomeUnknown && row.RemoteRef == "" {
 			row.RemoteRef = s.RemoteRef
 		}
 		return row, nil
@@ -88,13 +88,13 @@ func (s Settlement) Repeats(row Row) bool {
 		return false
 	}
 	switch s.Status {
-	case CompletedRow, FailedRow:
+	case StatusCompleted, StatusFailed:
 		return true
-	case OutcomeUnknown:
-		return s.From == nil || s.From.Status != OutcomeUnknown ||
+	case StatusOutcomeUnknown:
+		return s.From == nil || s.From.Status != StatusOutcomeUnknown ||
 			s.LookedUp && row.LookupCount == s.From.LookupCount+1 && row.LaneAt.Equal(s.LaneAt)
-	case Pending:
-		return (s.From == nil || s.From.Status != Pending) && row.LaneAt.Equal(s.LaneAt)
+	case StatusPending:
+		return (s.From == nil || s.From.Status != StatusPending) && row.LaneAt.Equal(s.LaneAt)
 	}
 	return false
 }
@@ -113,29 +113,29 @@ func (s Settlement) admits(row Row) bool {
 	}
 	seen := row.Status == s.From.Status && row.Token == s.From.Token && row.AttemptCount == s.From.AttemptCount
 	return seen && legalForReader(row, s.Status) &&
-		(s.Status != OutcomeUnknown || row.LookupCount == s.From.LookupCount)
+		(s.Status != StatusOutcomeUnknown || row.LookupCount == s.From.LookupCount)
 }
 
 func legalForHolder(row Row, to Status) bool {
 	switch row.Status {
-	case Dispatching:
-		return to == Pending || to == OutcomeUnknown || to == CompletedRow || to == FailedRow && !row.MayHaveArrived()
-	case OutcomeUnknown:
-		return to == CompletedRow // a late answer under the last token
+	case StatusDispatching:
+		return to == StatusPending || to == StatusOutcomeUnknown || to == StatusCompleted || to == StatusFailed && !row.MayHaveArrived()
+	case StatusOutcomeUnknown:
+		return to == StatusCompleted // a late answer under the last token
 	}
 	return false
 }
 
 func legalForReader(row Row, to Status) bool {
 	switch row.Status {
-	case Pending, InvalidStatus: // expired, cancelled, unreadable, no longer deduplicated
-		return to == OutcomeUnknown || to == FailedRow && !row.MayHaveArrived()
-	case Dispatching: // abandoned or unreadable
-		return to == OutcomeUnknown
-	case OutcomeUnknown:
-		return to == CompletedRow || to == FailedRow || to == Pending || to == OutcomeUnknown
-	case FailedRow:
-		return to == Pending && !row.MayHaveArrived()
+	case StatusPending, StatusInvalid: // expired, cancelled, unreadable, no longer deduplicated
+		return to == StatusOutcomeUnknown || to == StatusFailed && !row.MayHaveArrived()
+	case StatusDispatching: // abandoned or unreadable
+		return to == StatusOutcomeUnknown
+	case StatusOutcomeUnknown:
+		return to == StatusCompleted || to == StatusFailed || to == StatusPending || to == StatusOutcomeUnknown
+	case StatusFailed:
+		return to == StatusPending && !row.MayHaveArrived()
 	}
 	return false
 }

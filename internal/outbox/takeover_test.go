@@ -45,7 +45,7 @@ func TestTakingOver(t *testing.T) {
 		w.run() // now its outcome is unknown
 		row := w.row(ids[0])
 		if err := w.Settle(w.Context(), outbox.Settlement{
-			ID: row.ID, From: &row, Status: outbox.Pending, Lane: outbox.Lane{Kind: outbox.DueLane, Destination: "mail"},
+			ID: row.ID, From: &row, Status: outbox.StatusPending, Lane: outbox.Lane{Kind: outbox.DueLane, Destination: "mail"},
 			LaneAt: w.now(), Certain: true,
 		}); err != nil {
 			w.Fatal(err)
@@ -139,7 +139,7 @@ func TestTakingOver(t *testing.T) {
 			pass(time.Minute)
 		}
 		w.run()
-		if row := w.row(id); row.Status != outbox.OutcomeUnknown || row.AttemptCount != outbox.DefaultAttempts {
+		if row := w.row(id); row.Status != outbox.StatusOutcomeUnknown || row.AttemptCount != outbox.DefaultAttempts {
 			w.Errorf("row is %s after %d attempts, want outcome_unknown after %d", row.Status, row.AttemptCount, outbox.DefaultAttempts)
 		}
 	})

@@ -229,7 +229,7 @@ func TestARowIsNotEndedThatIsGoneOrInDoubtMeanwhile(t *testing.T) {
 			t.Fatal(err)
 		}
 		end := outbox.Examine(outbox.Policy{}.WithDefaults(), read, time.Now()).Settlement
-		if end.Status != outbox.FailedRow {
+		if end.Status != outbox.StatusFailed {
 			t.Fatalf("would end as %q", end.Status)
 		}
 		bench.remove(id.PK())

@@ -69,7 +69,7 @@ func (w *write) claimBlind(c outbox.Claim, at string) {
 // claimFrom claims the row that was read, or takes it over.
 func (w *write) claimFrom(c outbox.Claim, next outbox.Row) {
 	w.requireUnchanged(*c.From)
-	if c.From.Status == outbox.Pending {
+	if c.From.Status == outbox.StatusPending {
 		w.Require(schema.LaneAt, " <= ", w.Value(dynamo.Millis(c.DueBy())))
 	}
 	w.Set(schema.AttemptCount, dynamo.Number(next.AttemptCount))
@@ -87,7 +87,7 @@ func granted(c outbox.Claim, item dynamo.Item) (outbox.Row, error) {
 		return outbox.Row{}, &outbox.RefusedError{}
 	}
 	row := Decode(item)
-	if row.Status == outbox.Dispatching && row.Token == c.Token {
+	if row.Status == outbox.StatusDispatching && row.Token == c.Token {
 		return row, nil
 	}
 	return outbox.Row{}, &outbox.RefusedError{Row: row}

@@ -15,10 +15,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/landfall-dev/landfall/internal/localaws"
-	"github.com/landfall-dev/landfall/internal/localaws/faults"
+	"github.com/landfall-dev/landfall/internal/lab/localaws"
+	"github.com/landfall-dev/landfall/internal/lab/localaws/faults"
+	"github.com/landfall-dev/landfall/internal/lab/outboxtest"
 	"github.com/landfall-dev/landfall/internal/outbox"
-	"github.com/landfall-dev/landfall/internal/outbox/outboxtest"
 	"github.com/landfall-dev/landfall/internal/outboxdb"
 )
 

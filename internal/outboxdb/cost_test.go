@@ -21,7 +21,7 @@ func sized(t *testing.T, destination string, size int, at time.Time) outbox.Row 
 	t.Helper()
 	id := outbox.ID{Destination: destination, Key: fmt.Sprint("k", size)}
 	row := outbox.Row{
-		ID: id, Status: outbox.Pending, Lane: outbox.Lane{Kind: outbox.DueLane, Destination: destination},
+		ID: id, Status: outbox.StatusPending, Lane: outbox.Lane{Kind: outbox.DueLane, Destination: destination},
 		LaneAt: at, CreatedAt: at, Origin: "origin-of-22-bytes----", Binary: true,
 	}
 	row.Payload = noise(size - itemOf(t, row))
@@ -156,7 +156,7 @@ func TestASweepWithNothingDueCostsOneSmallQueryPerShard(t *testing.T) {
 		for i := range 200 {
 			id := outbox.ID{Destination: "charge", Key: fmt.Sprint(i)}
 			b.insert(outbox.Row{
-				ID: id, Status: outbox.Pending, CreatedAt: time.Now(), LaneAt: time.Now().Add(time.Hour),
+				ID: id, Status: outbox.StatusPending, CreatedAt: time.Now(), LaneAt: time.Now().Add(time.Hour),
 				Lane: outbox.Lane{Kind: outbox.DueLane, Destination: "charge", Shard: id.Shard(shards)},
 			}, false)
 		}
@@ -188,7 +188,7 @@ func TestARefusedClaimCostsOneUnitAndChangesNothing(t *testing.T) {
 		b.costs("a refused claim", 1, func() {
 			_, err := b.Claim(t.Context(), outbox.Claim{ID: row.ID, Token: "other", At: time.Now(), Attempts: 5})
 			var refused *outbox.RefusedError
-			if !errors.As(err, &refused) || refused.Row.Status != outbox.Dispatching {
+			if !errors.As(err, &refused) || refused.Row.Status != outbox.StatusDispatching {
 				t.Errorf("claim: %v, want a refusal with the row", err)
 			}
 		})
@@ -210,7 +210,7 @@ func TestNoClaimAndNoCompletionGrowsANewRow(t *testing.T) {
 		id := outbox.ID{Destination: strings.Repeat("d", pick(random, []int{1, 2, 63})), Key: fmt.Sprint(random.Uint64())}
 		created := at(1_000_000_000_000)
 		row := outbox.Row{
-			ID: id, Status: outbox.Pending, CreatedAt: created, LaneAt: created, Payload: []byte("{}"),
+			ID: id, Status: outbox.StatusPending, CreatedAt: created, LaneAt: created, Payload: []byte("{}"),
 			Lane: outbox.Lane{Kind: outbox.DueLane, Destination: id.Destination, Shard: pick(random, []int{0, 9, 999})},
 		}
 		b.insert(row, false)
@@ -233,7 +233,7 @@ func TestNoClaimAndNoCompletionGrowsANewRow(t *testing.T) {
 			t.Fatalf("a claim grew the item from %d to %d bytes: %+v", put, claimed, claim)
 		}
 		b.settle(outbox.Settlement{
-			ID: id, Token: claim.Token, Status: outbox.CompletedRow, CompletedAt: at(0), ExpiresAt: at(0),
+			ID: id, Token: claim.Token, Status: outbox.StatusCompleted, CompletedAt: at(0), ExpiresAt: at(0),
 		})
 		if completed := outboxdb.ItemSize(b.item(id.PK())); completed > put {
 			t.Fatalf("completing grew the item from %d to %d bytes", put, completed)

@@ -67,9 +67,9 @@ func (r *reader) id() outbox.ID {
 
 // laneOf is the kind of lane that a row of each status is in.
 var laneOf = map[outbox.Status]outbox.LaneKind{
-	outbox.Pending: outbox.DueLane, outbox.Dispatching: outbox.DueLane,
-	outbox.OutcomeUnknown: outbox.UnknownLane, outbox.FailedRow: outbox.FailedLane,
-	outbox.CompletedRow: "",
+	outbox.StatusPending: outbox.DueLane, outbox.StatusDispatching: outbox.DueLane,
+	outbox.StatusOutcomeUnknown: outbox.UnknownLane, outbox.StatusFailed: outbox.FailedLane,
+	outbox.StatusCompleted: "",
 }
 
 // place reads status and lane. A status of a row that is settled, in a lane that it does not belong to, is
@@ -80,7 +80,7 @@ func (r *reader) place(id outbox.ID) (outbox.Status, outbox.Lane, time.Time) {
 	kind, known := laneOf[status]
 	if !known {
 		r.Failf(schema.Status, "is none of the five")
-		status = outbox.InvalidStatus
+		status = outbox.StatusInvalid
 	}
 	at := r.Millis(schema.LaneAt)
 	if r.Item[schema.Lane] == nil {
@@ -103,7 +103,7 @@ func (r *reader) place(id outbox.ID) (outbox.Status, outbox.Lane, time.Time) {
 	if known && lane.Kind != kind {
 		r.Failf(schema.Lane, "is none for the status %s", status)
 		if kind != outbox.DueLane {
-			status = outbox.InvalidStatus
+			status = outbox.StatusInvalid
 		}
 	}
 	return status, lane, at
@@ -116,7 +116,7 @@ func (r *reader) claim(row *outbox.Row) {
 		row.Token = ""
 	}
 	if row.Token == "" {
-		if row.Status == outbox.Dispatching {
+		if row.Status == outbox.StatusDispatching {
 			r.Failf(schema.Token, "is missing, though the row is dispatching")
 		} else if s, _ := r.Item[schema.Token].(*types.AttributeValueMemberS); s != nil && s.Value == "" {
 			r.Failf(schema.Token, "is empty")
@@ -127,7 +127,7 @@ func (r *reader) claim(row *outbox.Row) {
 		row.ClaimedBy = ""
 	}
 	row.ClaimedAt, row.Until = r.Millis(schema.ClaimedAt), r.Millis(schema.Until)
-	if row.Status == outbox.Dispatching && (row.ClaimedAt.IsZero() || row.Until.IsZero()) {
+	if row.Status == outbox.StatusDispatching && (row.ClaimedAt.IsZero() || row.Until.IsZero()) {
 		r.Failf(schema.Until, "or %s is missing, though the row is dispatching", schema.ClaimedAt)
 	}
 	if row.Until.Sub(row.ClaimedAt) > maxClaim {

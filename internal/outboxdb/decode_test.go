@@ -153,17 +153,17 @@ func checkEnds(t *testing.T, row outbox.Row) {
 	endOfTime := time.UnixMilli(1e14).Add(time.Hour)
 	step := outbox.Examine(outbox.Policy{}.WithDefaults(), row, endOfTime)
 	switch row.Status {
-	case outbox.OutcomeUnknown, outbox.CompletedRow, outbox.FailedRow:
+	case outbox.StatusOutcomeUnknown, outbox.StatusCompleted, outbox.StatusFailed:
 		return
 	}
 	if step.Kind != outbox.End {
 		t.Fatalf("step %v, want an end: %v", step.Kind, row.Unreadable)
 	}
 	after, err := step.Settlement.Apply(row)
-	if err != nil || after.Status != outbox.FailedRow && after.Status != outbox.OutcomeUnknown {
+	if err != nil || after.Status != outbox.StatusFailed && after.Status != outbox.StatusOutcomeUnknown {
 		t.Fatalf("ended as %q, %v", after.Status, err)
 	}
-	if row.MayHaveArrived() && after.Status == outbox.FailedRow {
+	if row.MayHaveArrived() && after.Status == outbox.StatusFailed {
 		t.Fatal("a row of which an attempt may have arrived failed")
 	}
 }

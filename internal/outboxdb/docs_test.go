@@ -92,7 +92,7 @@ func TestExampleRowsAreNotBroken(t *testing.T) {
 			t.Errorf("%s does not fit the schema: %v", file, err)
 		}
 		row := outboxdb.Decode(example)
-		if row.Unreadable != nil || row.Status != outbox.Pending || !strings.Contains(string(row.Payload), "amount") {
+		if row.Unreadable != nil || row.Status != outbox.StatusPending || !strings.Contains(string(row.Payload), "amount") {
 			t.Errorf("%s: %q, %v", file, row.Payload, row.Unreadable)
 		}
 	}

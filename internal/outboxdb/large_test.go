@@ -30,9 +30,9 @@ func TestLargestRowsAreNotEndedForWhatLandfallWritesOnThem(t *testing.T) {
 		answers []outbox.Outcome
 		status  outbox.Status
 	}{
-		"completed at once": {[]outbox.Outcome{outbox.Completed(strings.Repeat("r", 512))}, outbox.CompletedRow},
-		"put off first":     {[]outbox.Outcome{busy, busy, outbox.Completed("")}, outbox.CompletedRow},
-		"unknown":           {[]outbox.Outcome{busy, lost}, outbox.OutcomeUnknown},
+		"completed at once": {[]outbox.Outcome{outbox.Completed(strings.Repeat("r", 512))}, outbox.StatusCompleted},
+		"put off first":     {[]outbox.Outcome{busy, busy, outbox.Completed("")}, outbox.StatusCompleted},
+		"unknown":           {[]outbox.Outcome{busy, lost}, outbox.StatusOutcomeUnknown},
 	} {
 		for writer, put := range map[string]func(b *bench){"foreign": putForeign, "our own": putOwn} {
 			t.Run(name+", "+writer, func(t *testing.T) {
@@ -69,7 +69,7 @@ func putOwn(b *bench) {
 	random := rand.NewChaCha8([32]byte{})
 	_, _ = random.Read(noise)
 	row := outbox.Row{
-		ID: outbox.ID{Destination: "charge", Key: "large"}, Status: outbox.Pending, Binary: true, Origin: "origin",
+		ID: outbox.ID{Destination: "charge", Key: "large"}, Status: outbox.StatusPending, Binary: true, Origin: "origin",
 		CreatedAt: time.Now(), LaneAt: time.Now(), Lane: outbox.Lane{Kind: outbox.DueLane, Destination: "charge"},
 	}
 	fits := func(n int) bool {

@@ -19,7 +19,7 @@ import (
 func pending(key string, payload []byte) outbox.Row {
 	now := time.Now().Truncate(time.Millisecond)
 	return outbox.Row{
-		ID: outbox.ID{Destination: "charge", Key: key}, Status: outbox.Pending, CreatedAt: now, LaneAt: now,
+		ID: outbox.ID{Destination: "charge", Key: key}, Status: outbox.StatusPending, CreatedAt: now, LaneAt: now,
 		Lane:    outbox.Lane{Kind: outbox.DueLane, Destination: "charge"},
 		Payload: payload, Origin: "origin of " + key,
 	}
@@ -160,7 +160,7 @@ func TestARowThatLeavesNoRoomForItsOutcomeIsNotPut(t *testing.T) {
 	outcome := outbox.Unknown(strings.Repeat("r", 5000), strings.Repeat("c", 5000))
 	b.settle(outbox.Decide(outbox.Policy{}.WithDefaults(), claimed, outcome, time.Now()))
 	got, err := b.Get(t.Context(), largest.ID)
-	if err != nil || got.Status != outbox.OutcomeUnknown || len(got.Payload) == 0 {
+	if err != nil || got.Status != outbox.StatusOutcomeUnknown || len(got.Payload) == 0 {
 		t.Errorf("settled as %q with %d bytes of payload, %v; want unknown with its payload", got.Status, len(got.Payload), err)
 	}
 
@@ -182,7 +182,7 @@ func TestRetentionIsNotCutShort(t *testing.T) {
 		row := pending(rest.String(), nil)
 		b.insert(row, false)
 		until := time.Unix(4102444800, 0).Add(rest)
-		b.settle(outbox.Settlement{ID: row.ID, Token: b.claimOf(row.ID, nil).Token, Status: outbox.CompletedRow, CompletedAt: until, ExpiresAt: until})
+		b.settle(outbox.Settlement{ID: row.ID, Token: b.claimOf(row.ID, nil).Token, Status: outbox.StatusCompleted, CompletedAt: until, ExpiresAt: until})
 		got, err := b.Get(t.Context(), row.ID)
 		if err != nil || got.ExpiresAt.Before(until) || got.ExpiresAt.Sub(until) >= time.Second {
 			t.Errorf("kept until %v, %v; want %v", got.ExpiresAt, err, until)

@@ -33,7 +33,7 @@ func (s *Store) Settle(ctx context.Context, st outbox.Settlement) error {
 	if item, refused := dynamo.Refused(err); refused {
 		return s.settled(ctx, st, item)
 	}
-	if invalid(err) && st.Status != outbox.Pending {
+	if invalid(err) && st.Status != outbox.StatusPending {
 		return s.settleInPlace(ctx, st, err)
 	}
 	return fmt.Errorf("settle %s: %w", st.ID, err)
@@ -49,10 +49,10 @@ func (w *write) fence(st outbox.Settlement) bool {
 		return false
 	}
 	w.requireUnchanged(*st.From)
-	if st.Status == outbox.OutcomeUnknown {
+	if st.Status == outbox.StatusOutcomeUnknown {
 		w.requireLookups(*st.From)
 	}
-	if st.From.Status != outbox.OutcomeUnknown && st.Status != outbox.OutcomeUnknown {
+	if st.From.Status != outbox.StatusOutcomeUnknown && st.Status != outbox.StatusOutcomeUnknown {
 		w.RequireAbsent(schema.MaybeSince) // failed, or an operator's retry: nothing may have arrived
 	}
 	return true
@@ -67,12 +67,12 @@ func (w *write) fenceHolder(st outbox.Settlement) bool {
 	w.RequireIs(schema.Token, dynamo.Text(st.Token))
 	status, held := w.Name(schema.Status), w.Value(dispatching)
 	switch st.Status {
-	case outbox.CompletedRow:
+	case outbox.StatusCompleted:
 		w.Require(status, " IN (", held, ", ", w.Value(dynamo.Text(schema.StatusOutcomeUnknown)), ")")
-	case outbox.FailedRow:
+	case outbox.StatusFailed:
 		w.Require(status, " = ", held)
 		w.RequireAbsent(schema.MaybeSince)
-	case outbox.Pending, outbox.OutcomeUnknown:
+	case outbox.StatusPending, outbox.StatusOutcomeUnknown:
 		w.Require(status, " = ", held)
 	default:
 		return false
@@ -147,7 +147,7 @@ func (s *Store) settled(ctx context.Context, st outbox.Settlement, item dynamo.I
 	if !st.Repeats(row) {
 		return outbox.ErrConflict
 	}
-	if row.Status == outbox.OutcomeUnknown && row.RemoteRef == "" && st.RemoteRef != "" {
+	if row.Status == outbox.StatusOutcomeUnknown && row.RemoteRef == "" && st.RemoteRef != "" {
 		return s.fillReference(ctx, st, row)
 	}
 	return nil

@@ -80,7 +80,7 @@ func TestGrowingShardsLosesAndDoublesNothing(t *testing.T) {
 		for _, writer := range []string{"old-", "new-", "foreign-", "late-"} {
 			for i := range rows {
 				row, err := b.Get(t.Context(), outbox.ID{Destination: "charge", Key: fmt.Sprint(writer, i)})
-				if err != nil || row.Status != outbox.CompletedRow || remote.effects[row.ID] != 1 {
+				if err != nil || row.Status != outbox.StatusCompleted || remote.effects[row.ID] != 1 {
 					t.Errorf("%s%d is %s, with %d effects: %v", writer, i, row.Status, remote.effects[row.ID], err)
 				}
 				lanes[row.ID.Shard(after)] = true

@@ -15,8 +15,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go"
 
-	"github.com/landfall-dev/landfall/internal/localaws"
-	"github.com/landfall-dev/landfall/internal/localaws/faults"
+	"github.com/landfall-dev/landfall/internal/lab/localaws"
+	"github.com/landfall-dev/landfall/internal/lab/localaws/faults"
 	"github.com/landfall-dev/landfall/internal/outbox"
 	"github.com/landfall-dev/landfall/internal/outboxdb"
 )
@@ -76,7 +76,7 @@ func TestPassingTroubleIsNoFailedCondition(t *testing.T) {
 					}
 				}
 				row, err := b.Get(t.Context(), outbox.ID{Destination: "charge", Key: "k-secret"})
-				if err != nil || row.Status != outbox.CompletedRow || row.AttemptCount != 2 {
+				if err != nil || row.Status != outbox.StatusCompleted || row.AttemptCount != 2 {
 					t.Errorf("the row is %q after %d claims, %v; want completed after 2", row.Status, row.AttemptCount, err)
 				}
 			})

@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/landfall-dev/landfall/internal/lab/memory"
 	"github.com/landfall-dev/landfall/internal/routing"
-	"github.com/landfall-dev/landfall/internal/routing/memory"
 )
 
 // world is an ingress queue, a group of consumers that do as they are told, a dead-letter queue, and routers.

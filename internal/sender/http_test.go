@@ -16,10 +16,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/landfall-dev/landfall/internal/egress/egresstest"
+	"github.com/landfall-dev/landfall/internal/lab/egresstest"
+	"github.com/landfall-dev/landfall/internal/lab/sendertest"
 	"github.com/landfall-dev/landfall/internal/outbox"
 	"github.com/landfall-dev/landfall/internal/sender"
-	"github.com/landfall-dev/landfall/internal/sender/sendertest"
 )
 
 // TestMain cuts the tests off from every name server.
@@ -159,10 +159,10 @@ func TestMisbehavingRemoteIsSentOneRequestAndNothingIsGuessed(t *testing.T) {
 		{name: "wait without end", script: says("HTTP/1.1 429 Later\r\nRetry-After: 99999999999999999999\r\n\r\n"), want: outbox.Retryable("landfall.http.status_429", 9223372036*time.Second)},
 		{name: "wait of nonsense", script: says("HTTP/1.1 429 Later\r\nRetry-After: -5\r\n\r\n"), want: outbox.Retryable("landfall.http.status_429", 0)},
 		{name: "wait where nothing is certain", script: says("HTTP/1.1 503 Later\r\nRetry-After: 7\r\n\r\n"),
-			want: outbox.Outcome{Kind: outbox.MaybeArrived, Code: "landfall.http.status_503", After: 7 * time.Second}},
+			want: outbox.Outcome{Kind: outbox.KindUnknown, Code: "landfall.http.status_503", After: 7 * time.Second}},
 		{name: "refused for now", script: says("HTTP/1.1 413 Too Much\r\nRetry-After: 60\r\n\r\n"), want: outbox.Retryable("landfall.http.status_413", time.Minute)},
 		{name: "refused for now, known to be for good", options: func(o *sender.HTTPOptions) {
-			o.Statuses = map[int]outbox.OutcomeKind{413: outbox.Refused}
+			o.Statuses = map[int]outbox.OutcomeKind{413: outbox.KindPermanent}
 		}, script: says("HTTP/1.1 413 Too Much\r\nRetry-After: 60\r\n\r\n"), want: outbox.Permanent("landfall.http.status_413")},
 		{name: "moved for now", script: says("HTTP/1.1 307 There\r\nRetry-After: 60\r\nLocation: /there\r\n\r\n"), want: outbox.Permanent("landfall.http.status_307")},
 		{name: "refused without a time", script: says("HTTP/1.1 413 Too Much\r\nRetry-After: soon\r\n\r\n"), want: outbox.Permanent("landfall.http.status_413")},
@@ -171,13 +171,13 @@ func TestMisbehavingRemoteIsSentOneRequestAndNothingIsGuessed(t *testing.T) {
 			script: says("HTTP/1.1 409 Conflict\r\n\r\n"), want: unknown("status_409")},
 		{name: "a status with another meaning", options: func(o *sender.HTTPOptions) {
 			o.Deduplicates, o.RefHeader = true, "X-Ref"
-			o.Statuses = map[int]outbox.OutcomeKind{409: outbox.Landed}
+			o.Statuses = map[int]outbox.OutcomeKind{409: outbox.KindCompleted}
 		}, script: says("HTTP/1.1 409 Conflict\r\nX-Ref: first\r\n\r\n"), want: outbox.Completed("first")},
 		{name: "a yes with another meaning", options: func(o *sender.HTTPOptions) {
-			o.Statuses = map[int]outbox.OutcomeKind{202: outbox.MaybeArrived}
+			o.Statuses = map[int]outbox.OutcomeKind{202: outbox.KindUnknown}
 		}, script: says("HTTP/1.1 202 Perhaps\r\n\r\n"), want: unknown("status_202")},
 		{name: "unavailable, known not to have worked", options: func(o *sender.HTTPOptions) {
-			o.Statuses = map[int]outbox.OutcomeKind{503: outbox.NotArrived}
+			o.Statuses = map[int]outbox.OutcomeKind{503: outbox.KindRetryable}
 		}, script: says("HTTP/1.1 503 Later\r\nRetry-After: 7\r\n\r\n"), want: outbox.Retryable("landfall.http.status_503", 7*time.Second)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/landfall-dev/landfall/internal/egress/egresstest"
+	"github.com/landfall-dev/landfall/internal/lab/egresstest"
 	"github.com/landfall-dev/landfall/internal/outbox"
 	"github.com/landfall-dev/landfall/internal/sender"
 )
@@ -28,13 +28,13 @@ func FuzzAnswer(f *testing.F) {
 		out := newHTTP(t, sender.HTTPOptions{URL: remote.URL, RefPointer: "/id"}).Send(t.Context(), order("{}"))
 		connections, requests := remote.Take(t)
 		switch {
-		case out.Kind == outbox.Landed:
+		case out.Kind == outbox.KindCompleted:
 			if !strings.HasPrefix(egresstest.FinalStatus(answer), "2") {
 				t.Errorf("completed by %q", answer)
 			}
 		case !code.MatchString(out.Code):
 			t.Errorf("%q: code %q", answer, out.Code)
-		case out.Kind == outbox.NotArrived && !strings.HasPrefix(egresstest.FinalStatus(answer), "4"):
+		case out.Kind == outbox.KindRetryable && !strings.HasPrefix(egresstest.FinalStatus(answer), "4"):
 			t.Errorf("%q: %+v", answer, out)
 		}
 		if connections != 1 || requests != 1 {

@@ -41,14 +41,14 @@ func (h *HTTP) outcome(x egress.Exchange, stale bool, now time.Time) outbox.Outc
 	code := codePrefix + "status_" + strconv.Itoa(x.Answer.Status)
 	wait := retryAfter(x.Answer.Header.Get("Retry-After"), now)
 	switch h.kind(x.Answer.Status, stale, wait) {
-	case outbox.Landed:
+	case outbox.KindCompleted:
 		if !x.Written {
 			return outbox.Unknown(h.ref(x.Answer), CodeEarlyAnswer)
 		}
 		return outbox.Completed(h.ref(x.Answer))
-	case outbox.NotArrived:
+	case outbox.KindRetryable:
 		return outbox.Retryable(code, wait)
-	case outbox.Refused:
+	case outbox.KindPermanent:
 		return outbox.Permanent(code)
 	default:
 		out := outbox.Unknown(h.ref(x.Answer), code)
@@ -82,30 +82,30 @@ func (h *HTTP) kind(status int, stale bool, wait time.Duration) outbox.OutcomeKi
 		return kind
 	}
 	if stale {
-		return outbox.NotArrived
+		return outbox.KindRetryable
 	}
 	switch status {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
-		return outbox.NotArrived
+		return outbox.KindRetryable
 	case http.StatusNotImplemented, http.StatusHTTPVersionNotSupported:
-		return outbox.Refused
+		return outbox.KindPermanent
 	case http.StatusSeeOther, statusCanceled:
-		return outbox.MaybeArrived
+		return outbox.KindUnknown
 	case http.StatusConflict:
 		if h.o.Deduplicates {
-			return outbox.MaybeArrived
+			return outbox.KindUnknown
 		}
 	}
 	refusal := status == http.StatusUnauthorized || status == http.StatusForbidden // of a secret, which waiting does not mend
 	switch {
 	case status < 300:
-		return outbox.Landed
+		return outbox.KindCompleted
 	case status >= 400 && status < 500 && wait > 0 && !refusal: // RFC 9110, section 15.5.14, says so of 413
-		return outbox.NotArrived
+		return outbox.KindRetryable
 	case status < 500:
-		return outbox.Refused
+		return outbox.KindPermanent
 	default:
-		return outbox.MaybeArrived
+		return outbox.KindUnknown
 	}
 }
 

@@ -15,11 +15,11 @@ import (
 func TestStatusMeansNothingElse(t *testing.T) {
 	t.Parallel()
 	special := map[int]outbox.OutcomeKind{
-		303: outbox.MaybeArrived, 408: outbox.NotArrived, 425: outbox.NotArrived, 429: outbox.NotArrived,
-		499: outbox.MaybeArrived,
-		501: outbox.Refused, 505: outbox.Refused,
+		303: outbox.KindUnknown, 408: outbox.KindRetryable, 425: outbox.KindRetryable, 429: outbox.KindRetryable,
+		499: outbox.KindUnknown,
+		501: outbox.KindPermanent, 505: outbox.KindPermanent,
 	}
-	class := map[int]outbox.OutcomeKind{2: outbox.Landed, 3: outbox.Refused, 4: outbox.Refused, 5: outbox.MaybeArrived}
+	class := map[int]outbox.OutcomeKind{2: outbox.KindCompleted, 3: outbox.KindPermanent, 4: outbox.KindPermanent, 5: outbox.KindUnknown}
 	for status := 200; status <= 599; status++ {
 		for _, deduplicates := range []bool{false, true} {
 			want, ok := special[status]
@@ -27,19 +27,19 @@ func TestStatusMeansNothingElse(t *testing.T) {
 				want = class[status/100]
 			}
 			if status == 409 && deduplicates {
-				want = outbox.MaybeArrived
+				want = outbox.KindUnknown
 			}
 			h := &HTTP{o: HTTPOptions{Deduplicates: deduplicates}}
 			x := egress.Exchange{Began: true, Written: true, Answer: &egress.Answer{Status: status}}
 			code := "landfall.http.status_" + strconv.Itoa(status)
-			if want == outbox.Landed {
+			if want == outbox.KindCompleted {
 				code = ""
 			}
 			if diff := cmp.Diff(outbox.Outcome{Kind: want, Code: code}, h.outcome(x, false, time.Now())); diff != "" {
 				t.Errorf("%d (-want +got):\n%s", status, diff)
 			}
-			h.o.Statuses = map[int]outbox.OutcomeKind{status: outbox.NotArrived}
-			if got := h.outcome(x, false, time.Now()); got.Kind != outbox.NotArrived {
+			h.o.Statuses = map[int]outbox.OutcomeKind{status: outbox.KindRetryable}
+			if got := h.outcome(x, false, time.Now()); got.Kind != outbox.KindRetryable {
 				t.Errorf("%d, overridden: %v", status, got.Kind)
 			}
 		}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/landfall-dev/landfall/internal/egress/egresstest"
+	"github.com/landfall-dev/landfall/internal/lab/egresstest"
 	"github.com/landfall-dev/landfall/internal/outbox"
 	"github.com/landfall-dev/landfall/internal/sender"
 )
@@ -31,7 +31,7 @@ func TestHeadersOfARowDoNotReachFurtherThanAllowed(t *testing.T) {
 		"x-tenant": "acme", "X-Text": "Zoë\tZ", "Authorization": "Bearer other", "X-Key": "other", "Traceparent": "other",
 		"Content-Type": "other", "Cookie": "no", "Host": "elsewhere", "Bad name": "no", "X-Bad": "a\r\nb",
 	}
-	if out := s.Send(t.Context(), row); out.Kind != outbox.Landed {
+	if out := s.Send(t.Context(), row); out.Kind != outbox.KindCompleted {
 		t.Errorf("got %+v", out)
 	}
 	remote.Close(t)
@@ -89,7 +89,7 @@ func TestBrokenTraceIsNotPassedOn(t *testing.T) {
 		})
 		row := order("{}")
 		row.Trace = broken
-		if out := newHTTP(t, sender.HTTPOptions{URL: remote.URL}).Send(t.Context(), row); out.Kind != outbox.Landed {
+		if out := newHTTP(t, sender.HTTPOptions{URL: remote.URL}).Send(t.Context(), row); out.Kind != outbox.KindCompleted {
 			t.Errorf("%q: got %+v", broken, out)
 		}
 		remote.Close(t)
@@ -115,8 +115,8 @@ func TestOptionsThatAreWrongMakeNoSender(t *testing.T) {
 		"header name":        func(o *sender.HTTPOptions) { o.Headers = map[string]string{"a b": secret} },
 		"header value":       func(o *sender.HTTPOptions) { o.Headers = map[string]string{"a": secret + "\n"} },
 		"row header":         func(o *sender.HTTPOptions) { o.RowHeaders = []string{""} },
-		"interim status":     func(o *sender.HTTPOptions) { o.Statuses = map[int]outbox.OutcomeKind{100: outbox.Landed} },
-		"status beyond":      func(o *sender.HTTPOptions) { o.Statuses = map[int]outbox.OutcomeKind{600: outbox.Landed} },
+		"interim status":     func(o *sender.HTTPOptions) { o.Statuses = map[int]outbox.OutcomeKind{100: outbox.KindCompleted} },
+		"status beyond":      func(o *sender.HTTPOptions) { o.Statuses = map[int]outbox.OutcomeKind{600: outbox.KindCompleted} },
 		"pointer":            func(o *sender.HTTPOptions) { o.RefPointer = "id" },
 		"header and pointer": func(o *sender.HTTPOptions) { o.RefHeader, o.RefPointer = "X", "/id" },
 	} {

@@ -11,8 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/landfall-dev/landfall/internal/egress/egresstest"
 	"github.com/landfall-dev/landfall/internal/egress/secrets"
+	"github.com/landfall-dev/landfall/internal/lab/egresstest"
 	"github.com/landfall-dev/landfall/internal/outbox"
 	"github.com/landfall-dev/landfall/internal/sender"
 )
@@ -41,7 +41,7 @@ func (v *vault) GetSecretValue(context.Context, *secretsmanager.GetSecretValueIn
 func TestARefusedSecretIsNotSentTwiceAndFailsNoRowThatItsSuccessorWouldLand(t *testing.T) {
 	t.Parallel()
 	retryable := func(code string) outbox.Outcome { return outbox.Retryable("landfall.http."+code, 0) }
-	override := map[int]outbox.OutcomeKind{401: outbox.Refused, 403: outbox.MaybeArrived}
+	override := map[int]outbox.OutcomeKind{401: outbox.KindPermanent, 403: outbox.KindUnknown}
 	for _, tc := range []struct {
 		name     string
 		status   int // of a request with another secret than the last version

@@ -25,12 +25,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/landfall-dev/landfall/internal/localaws"
-	"github.com/landfall-dev/landfall/internal/localaws/faults"
+	"github.com/landfall-dev/landfall/internal/lab/localaws"
+	"github.com/landfall-dev/landfall/internal/lab/localaws/faults"
+	"github.com/landfall-dev/landfall/internal/lab/sendertest"
 	"github.com/landfall-dev/landfall/internal/outbox"
 	"github.com/landfall-dev/landfall/internal/schema"
 	"github.com/landfall-dev/landfall/internal/sender"
-	"github.com/landfall-dev/landfall/internal/sender/sendertest"
 )
 
 // behindSQS makes senders of the kinds that end in a queue, here with that URL.
@@ -245,7 +245,7 @@ func TestNothingOfARowIsLostOnTheWayIntoAQueue(t *testing.T) {
 	row := order("{\"a\": \"\u00e4\t\U0001F680\"}")
 	row.ContentType, row.Trace = "application/vnd.order+json", trace
 	for _, s := range []outbox.Sender{p.sqs(sender.SQSOptions{}), p.sqs(sender.SQSOptions{Queue: "mail.fifo"}), p.group()} {
-		if out := s.Send(t.Context(), row); out.Kind != outbox.Landed || out.Ref == "" {
+		if out := s.Send(t.Context(), row); out.Kind != outbox.KindCompleted || out.Ref == "" {
 			t.Fatalf("%+v", out)
 		}
 	}
@@ -276,7 +276,7 @@ func TestARepetitionOfARowIsNoSecondMessageOfAFIFOQueue(t *testing.T) {
 	row, other, elsewhere := order("{}"), order("{}"), order("{}")
 	other.Key, elsewhere.Destination = "order-43", "refund"
 	for _, row := range []outbox.Row{row, row, other, elsewhere} {
-		if out := s.Send(t.Context(), row); out.Kind != outbox.Landed {
+		if out := s.Send(t.Context(), row); out.Kind != outbox.KindCompleted {
 			t.Fatalf("%+v", out)
 		}
 	}
@@ -293,7 +293,7 @@ func TestNoByteOfABase64PayloadIsLost(t *testing.T) {
 		row.Payload = append(row.Payload, byte(b))
 	}
 	row.Binary = true
-	if out := p.sqs(sender.SQSOptions{Base64: true}).Send(t.Context(), row); out.Kind != outbox.Landed {
+	if out := p.sqs(sender.SQSOptions{Base64: true}).Send(t.Context(), row); out.Kind != outbox.KindCompleted {
 		t.Fatalf("%+v", out)
 	}
 	messages := p.waiting("mail")
@@ -419,7 +419,7 @@ func TestAMessageThatNeverLeftIsNotCalledUnknown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := s.Send(ctx, order("{}")); got.Kind != outbox.NotArrived {
+		if got := s.Send(ctx, order("{}")); got.Kind != outbox.KindRetryable {
 			t.Errorf("%s: %+v", name, got)
 		}
 		cancel()

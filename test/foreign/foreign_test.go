@@ -23,7 +23,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/landfall-dev/landfall/internal/localaws"
+	"github.com/landfall-dev/landfall/internal/lab/localaws"
 	"github.com/landfall-dev/landfall/internal/outbox"
 	"github.com/landfall-dev/landfall/internal/outboxdb"
 )
@@ -112,7 +112,7 @@ func (d *desk) check(pk string, sent []byte, ends outbox.Status) {
 	if err != nil || row.Status != ends {
 		d.Errorf("%s is %q, %v; want %s", pk, row.Status, err, ends)
 	}
-	if got := d.sent[id]; ends == outbox.FailedRow && len(got) != 0 || ends == outbox.CompletedRow && (len(got) != 1 || !bytes.Equal(got[0], sent)) {
+	if got := d.sent[id]; ends == outbox.StatusFailed && len(got) != 0 || ends == outbox.StatusCompleted && (len(got) != 1 || !bytes.Equal(got[0], sent)) {
 		d.Errorf("%s: %d sends, or other bytes than were put", pk, len(got))
 	}
 }
@@ -157,5 +157,5 @@ func TestNoExampleOfTheCommandLineFails(t *testing.T) {
 	text := bytes.ReplaceAll(command[1], []byte("file://row.json"), []byte("'file://"+row+"'"))
 	d.run("sh", "-c", string(text))
 	d.sweep()
-	d.check("charge#order-42", []byte(`{"amount": 1200}`), outbox.CompletedRow)
+	d.check("charge#order-42", []byte(`{"amount": 1200}`), outbox.StatusCompleted)
 }

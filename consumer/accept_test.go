@@ -1,0 +1,250 @@
+package consumer_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	dynamodbtypes "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"github.com/landfall-dev/landfall/consumer"
+	"github.com/landfall-dev/landfall/internal/routing"
+	"github.com/landfall-dev/landfall/internal/schema"
+)
+
+// secrets are what no error and no line of a log may hold.
+func secrets(t *testing.T, msg types.Message) []string {
+	t.Helper()
+	e, err := routing.ParseEnvelope(*msg.MessageAttributes[routing.EnvelopeAttribute].StringValue)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{e.Token, e.Handle, *msg.Body}
+}
+
+// TestNoMessageIsAcceptedThatMayNotBe is what Accept and Decline say, and what the ingress queue holds then.
+func TestNoMessageIsAcceptedThatMayNotBe(t *testing.T) {
+	t.Parallel()
+	type do func(context.Context, types.Message) error
+	for _, c := range []struct {
+		name    string
+		before  func(w *workplace, id string, msg types.Message)
+		decline bool
+		want    error
+		state   string
+		ingress string // visible + in flight
+	}{
+		{name: "accept", state: "accepted", ingress: "0+0"},
+		{name: "accept again", before: func(w *workplace, _ string, msg types.Message) { w.must(w.Accept(w.Context(), msg)) }, state: "accepted", ingress: "0+0"},
+		{name: "decline", decline: true, state: "declined", ingress: "1+0"},
+		{name: "decline again", decline: true, before: func(w *workplace, _ string, msg types.Message) { w.must(w.Decline(w.Context(), msg)) }, state: "declined", ingress: "1+0"},
+		{name: "accept what moved on", before: func(w *workplace, id string, _ types.Message) { w.moveOn(id) }, want: consumer.ErrStale, state: "pending", ingress: "0+1"},
+		{name: "decline what moved on", decline: true, before: func(w *workplace, id string, _ types.Message) { w.moveOn(id) }, want: consumer.ErrStale, state: "pending", ingress: "0+1"},
+		{name: "accept what was declined", before: func(w *workplace, _ string, msg types.Message) { w.must(w.Decline(w.Context(), msg)) }, want: consumer.ErrStale, state: "declined", ingress: "1+0"},
+		{name: "decline what was accepted", decline: true, before: func(w *workplace, _ string, msg types.Message) { w.must(w.Accept(w.Context(), msg)) }, want: consumer.ErrAccepted, state: "accepted", ingress: "0+0"},
+		{name: "accept what delivery accepts", before: func(w *workplace, id string, _ types.Message) {
+			w.change(id, schema.OnDelivery, &dynamodbtypes.AttributeValueMemberBOOL{Value: true})
+		}, state: "accepted", ingress: "0+0"},
+		{name: "decline what delivery accepts", decline: true, before: func(w *workplace, id string, _ types.Message) {
+			w.change(id, schema.OnDelivery, &dynamodbtypes.AttributeValueMemberBOOL{Value: true})
+		}, want: consumer.ErrAccepted, state: "pending", ingress: "0+1"},
+		{name: "accept what another accepted", before: func(w *workplace, id string, _ types.Message) {
+			w.moveOn(id)
+			w.change(id, schema.State, &dynamodbtypes.AttributeValueMemberS{Value: schema.StateAccepted})
+		}, want: consumer.ErrStale, state: "accepted", ingress: "0+1"},
+		{name: "accept what is dead", before: func(w *workplace, id string, _ types.Message) {
+			w.change(id, schema.State, &dynamodbtypes.AttributeValueMemberS{Value: schema.StateDead})
+		}, want: consumer.ErrStale, state: "dead", ingress: "0+1"},
+		{name: "accept what nobody knows", before: func(w *workplace, id string, _ types.Message) {
+			_, err := w.Receipts.DeleteItem(w.Context(), &dynamodb.DeleteItemInput{TableName: aws.String(schema.ReceiptsTable), Key: receiptKey(id)})
+			w.must(err)
+		}, want: consumer.ErrNoReceipt, ingress: "0+1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorkplace(t)
+			id := w.send("the body")
+			msg := w.copy()
+			if c.before != nil {
+				c.before(w, id, msg)
+			}
+			answer := do(w.Accept)
+			if c.decline {
+				answer = w.Decline
+			}
+			err := answer(t.Context(), msg)
+			if !errors.Is(err, c.want) || w.state(id) != c.state || w.counts(w.Ingress) != c.ingress || w.log.Len() > 0 {
+				t.Errorf("%v, state %q, ingress %s, log %s; want %v, %q, %s", err, w.state(id), w.counts(w.Ingress), w.log.String(), c.want, c.state, c.ingress)
+			}
+			for _, secret := range secrets(t, msg) {
+				if err != nil && strings.Contains(err.Error(), secret) {
+					t.Errorf("the error tells a secret: %v", err)
+				}
+			}
+			if err != nil && !strings.Contains(err.Error(), id) {
+				t.Errorf("the error does not say of which message: %v", err)
+			}
+		})
+	}
+}
+
+// TestNoForeignEnvelopeIsTakenForOne, and none is quoted.
+func TestNoForeignEnvelopeIsTakenForOne(t *testing.T) {
+	t.Parallel()
+	text := func(s string) map[string]types.MessageAttributeValue {
+		return map[string]types.MessageAttributeValue{"landfall": {DataType: aws.String("String"), StringValue: &s}}
+	}
+	e := routing.Envelope{ID: routing.ID{Group: "couriers", Message: "m"}, Attempt: 1, Token: "secret", Deadline: time.UnixMilli(1), Handle: "secret"}
+	of := func(group, message string) string {
+		e := e
+		e.Group, e.Message = group, message
+		return e.Text()
+	}
+	w := newWorkplace(t)
+	for name, c := range map[string]struct {
+		attributes map[string]types.MessageAttributeValue
+		want       error
+	}{
+		"none":             {nil, consumer.ErrNoEnvelope},
+		"others":           {map[string]types.MessageAttributeValue{"Landfall": text(e.Text())["landfall"]}, consumer.ErrNoEnvelope},
+		"binary":           {map[string]types.MessageAttributeValue{"landfall": {DataType: aws.String("Binary"), BinaryValue: []byte(e.Text())}}, consumer.ErrEnvelope},
+		"no JSON":          {text("secret"), consumer.ErrEnvelope},
+		"without a token":  {text(strings.Replace(e.Text(), `"token":"secret"`, `"token":""`, 1)), consumer.ErrEnvelope},
+		"impossible group": {text(of("../secret", "m")), consumer.ErrEnvelope},
+		"impossible id":    {text(of("couriers", "a secret")), consumer.ErrEnvelope},
+		"a very long id":   {text(of("couriers", strings.Repeat("m", 129))), consumer.ErrEnvelope},
+		"unknown message":  {text(e.Text()), consumer.ErrNoReceipt},
+	} {
+		msg := types.Message{MessageId: aws.String("sqs-1"), Body: aws.String("secret"), MessageAttributes: c.attributes}
+		for _, answer := range []func(context.Context, types.Message) error{w.Accept, w.Decline} {
+			if err := answer(t.Context(), msg); !errors.Is(err, c.want) || strings.Contains(err.Error(), "secret") {
+				t.Errorf("%s: %v, want %v", name, err, c.want)
+			}
+		}
+	}
+}
+
+// cut is a network that loses the first answers to an operation, after the work is done.
+type cut struct {
+	aws.HTTPClient
+	operation string
+	answers   int
+}
+
+func (c *cut) Do(r *http.Request) (*http.Response, error) {
+	out, err := c.HTTPClient.Do(r)
+	if err == nil && strings.HasSuffix(r.Header.Get("X-Amz-Target"), "."+c.operation) && c.answers > 0 {
+		c.answers--
+		_ = out.Body.Close()
+		return nil, errors.New("connection reset")
+	}
+	return out, err
+}
+
+// TestNoAcceptanceIsLostWithItsAnswer: the SDK repeats the write, which finds itself. What comes of the ingress queue is
+// not the consumer's worry, but is logged.
+func TestNoAcceptanceIsLostWithItsAnswer(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		operation string
+		answers   int
+		state     string
+		works     bool
+		log       string
+	}{
+		{"UpdateItem", 1, "accepted", true, ""},
+		{"UpdateItem", 99, "accepted", false, ""},
+		{"GetQueueUrl", 99, "accepted", true, "the router will see to it"},
+		{"DeleteMessageBatch", 1, "accepted", true, ""},
+		{"DeleteMessageBatch", 99, "accepted", true, "come back"},
+	} {
+		t.Run(fmt.Sprint(c.operation, c.answers), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorkplace(t)
+				table, queues := w.Receipts.Options(), w.Queues.Options()
+				network := &cut{table.HTTPClient, c.operation, c.answers}
+				table.HTTPClient, queues.HTTPClient = network, network
+				w.Consumer = consumer.New(dynamodb.New(table), sqs.New(queues), w.config())
+				id := w.send("the body")
+				msg := w.copy()
+				err := w.Accept(t.Context(), msg)
+				if (err == nil) != c.works || w.state(id) != c.state || !strings.Contains(w.log.String(), c.log) || (c.log == "") != (w.log.Len() == 0) {
+					t.Errorf("%v, state %q, log %s", err, w.state(id), w.log.String())
+				}
+				for _, secret := range secrets(t, msg) {
+					if strings.Contains(w.log.String()+fmt.Sprint(err), secret) {
+						t.Errorf("a secret is told: %v, %s", err, w.log.String())
+					}
+				}
+				network.answers = 0
+				if err := w.Accept(t.Context(), msg); err != nil {
+					t.Errorf("again: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// TestNoHandleIsToldWhenTheQueueRefusesIt: what it says of one quotes it.
+func TestNoHandleIsToldWhenTheQueueRefusesIt(t *testing.T) {
+	t.Parallel()
+	for name, do := range map[string]func(*workplace, types.Message) error{
+		"accept":  func(w *workplace, msg types.Message) error { return w.Accept(w.Context(), msg) },
+		"decline": func(w *workplace, msg types.Message) error { return w.Decline(w.Context(), msg) },
+	} {
+		w := newWorkplace(t)
+		w.send("the body")
+		msg := w.copy()
+		e, err := routing.ParseEnvelope(*msg.MessageAttributes["landfall"].StringValue)
+		w.must(err)
+		e.Handle = "the-handle"
+		msg.MessageAttributes["landfall"] = types.MessageAttributeValue{DataType: aws.String("String"), StringValue: aws.String(e.Text())}
+		if err := do(w, msg); err != nil || w.log.Len() == 0 || strings.Contains(w.log.String(), e.Handle) {
+			t.Errorf("%s: %v, log %s", name, err, w.log.String())
+		}
+	}
+}
+
+// TestNoConsumerOfOneDeploymentAcceptsInAnothersTable: the environment says which.
+func TestNoConsumerOfOneDeploymentAcceptsInAnothersTable(t *testing.T) {
+	w := newWorkplace(t)
+	w.send("x")
+	msg := w.copy()
+	t.Setenv(schema.ReceiptsTableEnv, "orders-receipts")
+	t.Setenv(schema.QueuePrefixEnv, "orders")
+	cfg := w.config()
+	cfg.ReceiptsTable = ""
+	if err := consumer.New(w.Receipts, w.Queues, cfg).Accept(t.Context(), msg); err == nil || errors.Is(err, consumer.ErrStale) {
+		t.Errorf("accepted in another table: %v", err)
+	}
+	cfg = w.config()
+	cfg.QueuePrefix = ""
+	if err := consumer.New(w.Receipts, w.Queues, cfg).Accept(t.Context(), msg); err != nil || w.counts(w.Ingress) != "0+1" {
+		t.Errorf("%v, another deployment's ingress queue holds %s", err, w.counts(w.Ingress))
+	}
+}
+
+// TestNoApplicationGetsWhatItDoesNotNeed: what routes, what is local, what reads CEL.
+func TestNoApplicationGetsWhatItDoesNotNeed(t *testing.T) {
+	t.Parallel()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, heavy := range []string{"cel-go", "protobuf", "cobra", "internal/routefn", "internal/routesqs", "internal/lab/localaws", "service/lambda", "aws-lambda-go/lambda\n"} {
+		if strings.Contains(string(out), heavy) {
+			t.Errorf("%s is among them", heavy)
+		}
+	}
+}

@@ -1,0 +1,328 @@
+package demo
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/landfall-dev/landfall/internal/config"
+	"github.com/landfall-dev/landfall/internal/egress"
+	"github.com/landfall-dev/landfall/internal/lab/desk"
+	"github.com/landfall-dev/landfall/internal/lab/payloads"
+	"github.com/landfall-dev/landfall/internal/outbox"
+	"github.com/landfall-dev/landfall/internal/outboxdb"
+)
+
+// Options say what the demo does.
+type Options struct {
+	// Source is a folder of the source tree, which the functions are built from.
+	Source string
+	// Payloads is a folder of files to send; "" for the recorded webhooks that Go downloads.
+	Payloads string
+	// Rows is how many rows to put; 0 for each payload once to each destination.
+	Rows int
+	Seed uint64
+	// Endpoint of an AWS on this machine; "" for one in this process.
+	Endpoint string
+	// Folder gets the summary (run.json) and the functions' log.
+	Folder string
+	Output io.Writer
+}
+
+const (
+	sweepEvery  = time.Second
+	sendTimeout = time.Second // as in landfall.yaml
+	// gaveUp is the code of a row whose sender waited in vain for an answer.
+	gaveUp = "landfall.http." + string(egress.NoAnswer)
+	// partnerOpens is how long the partner's port is closed.
+	partnerOpens = 3 * time.Second
+	// patience bounds the demo.
+	patience = 100 * time.Second
+)
+
+//go:embed landfall.yaml
+var configuration string
+
+// destinations, in the order of the configuration.
+var destinations = []string{"charge", "payout", "mail", "partner"}
+
+// demo is one run of the demonstration.
+type demo struct {
+	Options
+	out   io.Writer
+	begun time.Time
+	// folder, names that begin with prefix, and the table orders are of this run alone: others may run beside it, and an endpoint may
+	// outlive it.
+	folder, prefix, orders string
+	desk                   *desk.Desk
+	store                  *outboxdb.Store
+	remote                 *remote
+	payloads               []payloads.Payload
+	effects                []effect
+	byName                 map[string]outbox.ID
+
+	mu     sync.Mutex
+	killed []killed
+}
+
+// effect is a row to put.
+type effect struct {
+	outbox.ID
+	payload payloads.Payload
+}
+
+func (e effect) name() string { return rowName(e.Destination, e.Key) }
+
+// killed is a process that was killed, and the rows that it had claimed.
+type killed struct {
+	request string
+	tokens  map[outbox.ID]string
+}
+
+// Run runs the demo and returns its summary. It does not return an error for a bad verdict: see
+// [Summary.Err].
+func Run(ctx context.Context, o Options) (_ *Summary, err error) {
+	d := &demo{Options: o, out: o.Output, begun: time.Now(), byName: map[string]outbox.ID{}}
+	if err := d.makeFolder(); err != nil {
+		return nil, err
+	}
+	d.prefix = fmt.Sprintf("landfall-demo-%d", d.begun.UnixMilli())
+	d.orders = d.prefix + "-orders"
+	if err := d.prepare(ctx); err != nil {
+		return nil, err
+	}
+	main, err := open("", d.remote)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, main.close()) }()
+	partner, err := open("", d.remote) // to know a port that is free, and closed at first
+	if err != nil {
+		return nil, err
+	}
+	if err := partner.close(); err != nil {
+		return nil, err
+	}
+	if err := d.start(ctx, main.address, partner.address); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, d.stop()) }()
+	if err := d.desk.Begin(ctx, sweepEvery); err != nil {
+		return nil, err
+	}
+	opens := time.After(partnerOpens)
+	if err := d.put(ctx); err != nil {
+		return nil, err
+	}
+	select {
+	case <-opens:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if partner, err = open(partner.address, d.remote); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, partner.close()) }()
+	if err := d.watch(ctx); err != nil {
+		return nil, err
+	}
+	close(d.remote.stop)
+	d.remote.late.Wait()
+	cost := d.cost() // of this act alone
+	routing, err := d.route(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return d.summarise(ctx, cost, routing)
+}
+
+// makeFolder makes this run's own folder, and forgets what an earlier run concluded.
+func (d *demo) makeFolder() (err error) {
+	if err := os.MkdirAll(d.Folder, 0o755); err != nil {
+		return fmt.Errorf("make the demonstration's folder: %w", err)
+	}
+	if err := os.Remove(d.summaryFile()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("forget the last run: %w", err)
+	}
+	if d.folder, err = os.MkdirTemp(d.Folder, "demo-"); err != nil {
+		return fmt.Errorf("make the demonstration's folder: %w", err)
+	}
+	return nil
+}
+
+func (d *demo) summaryFile() string { return filepath.Join(d.Folder, "run.json") }
+
+// prepare reads the payloads and draws the plan.
+func (d *demo) prepare(ctx context.Context) error {
+	folder := d.Payloads
+	if folder == "" {
+		var err error
+		if folder, err = payloads.Recorded(ctx, d.Source); err != nil {
+			return fmt.Errorf("%w (or name a folder of your own with --payloads)", err)
+		}
+	}
+	all, err := payloads.Load(folder)
+	if err != nil {
+		return err
+	}
+	d.payloads = all
+	if d.Rows == 0 {
+		d.Rows = len(all) * len(destinations)
+	}
+	var names []string
+	for i := range d.Rows {
+		p := all[i/len(destinations)%len(all)]
+		e := effect{outbox.ID{Destination: destinations[i%len(destinations)], Key: keyOf(p, i/len(destinations)/len(all))}, p}
+		d.effects = append(d.effects, e)
+		d.byName[e.name()] = e.ID
+		names = append(names, e.name())
+	}
+	d.remote = newRemote(newPlan(d.Seed, names), d.kill)
+	fmt.Fprintf(d.out, "%d rows from %d real payloads to %d destinations, seed %d\n", d.Rows, len(all), len(destinations), d.Seed)
+	return nil
+}
+
+// keyOf is the idempotency key of the n-th row of a payload.
+func keyOf(p payloads.Payload, n int) string {
+	if n == 0 {
+		return p.Name
+	}
+	return fmt.Sprintf("%s;%d", p.Name, n+1)
+}
+
+func (d *demo) start(ctx context.Context, main, partner string) error {
+	yaml := strings.NewReplacer("MAIN", main, "PARTNER", partner, "QUEUES", d.prefix).Replace(configuration)
+	cfg, err := config.ParseYAML("landfall.yaml", []byte(yaml))
+	if err != nil {
+		return err
+	}
+	log, err := newLog(filepath.Join(d.folder, "functions.log"))
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(d.out, "building the functions")
+	d.desk, err = desk.Start(ctx, desk.Options{
+		Source: d.Source, Config: cfg, Folder: d.folder, Endpoint: d.Endpoint, Prefix: d.prefix, Output: log, KeepRequests: -1,
+	})
+	if err != nil {
+		return err
+	}
+	d.store = outboxdb.New(d.desk.DynamoDB("demo"), d.desk.OutboxTable())
+	where := "an AWS in this process"
+	if d.Endpoint != "" {
+		where = "an AWS that was there"
+	}
+	fmt.Fprintf(d.out, "%s at %s; the functions' binaries, told of new rows by the table's stream, of messages by\n"+
+		"queues, and started every %v (their log: %s)\n", where, d.desk.Endpoint, sweepEvery, log.path)
+	return nil
+}
+
+// stop ends the functions, at once if they do not end by themselves.
+func (d *demo) stop() (err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	if d.Endpoint != "" {
+		_, failed := d.desk.DynamoDB("demo").DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &d.orders})
+		err = errors.Join(failed, d.desk.Remove(ctx))
+	}
+	return errors.Join(err, d.desk.Stop(ctx))
+}
+
+// kill ends the process that holds the row's claim, as a crash would, and notes what else it held.
+func (d *demo) kill(name string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	row, err := d.store.Get(ctx, d.byName[name])
+	if err != nil {
+		fmt.Fprintf(d.out, "could not find whom to kill: %v\n", err)
+		return
+	}
+	if err := d.desk.Stack.Kill(row.ClaimedBy); err != nil {
+		fmt.Fprintf(d.out, "could not kill the sender of %s: %v\n", row.ID, err)
+		return
+	}
+	dead := killed{row.ClaimedBy, map[outbox.ID]string{row.ID: row.Token}}
+	for _, e := range d.effects {
+		if held, err := d.store.Get(ctx, e.ID); err == nil && held.Status == outbox.StatusDispatching && held.ClaimedBy == row.ClaimedBy {
+			dead.tokens[e.ID] = held.Token
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.killed = append(d.killed, dead)
+}
+
+// watch prints how far it is, until no row is due or dispatching, and none is unknown that somebody can be
+// asked about.
+func (d *demo) watch(ctx context.Context) error {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for begun := time.Now(); ; {
+		p, err := d.progress(ctx)
+		ended := err == nil && p.due+p.asking == 0
+		elapsed := int(time.Since(d.begun).Seconds())
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil: // the functions go on; so does the watch
+			fmt.Fprintf(d.out, "%3ds  could not look: %v\n", elapsed, err)
+		case elapsed%2 == 0 || ended:
+			d.mu.Lock()
+			fmt.Fprintf(d.out, "%3ds  landed %4d  due %4d  failed %3d  unknown %3d  processes killed %d\n",
+				elapsed, len(d.effects)-p.due-p.unknown-p.failed, p.due, p.failed, p.unknown, len(d.killed))
+			d.mu.Unlock()
+		}
+		if ended || time.Since(begun) > patience {
+			return nil
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// progress is how many rows are in which lanes; asking counts the unknown ones that somebody can be asked
+// about.
+type progress struct{ due, failed, unknown, asking int }
+
+func (d *demo) progress(ctx context.Context) (p progress, err error) {
+	for _, destination := range destinations {
+		for kind, count := range map[outbox.LaneKind]*int{outbox.DueLane: &p.due, outbox.FailedLane: &p.failed, outbox.UnknownLane: &p.unknown} {
+			n, err := d.inLane(ctx, outbox.Lane{Kind: kind, Destination: destination})
+			if err != nil {
+				return p, err
+			}
+			*count += n
+			if kind == outbox.UnknownLane && destinationTraits[destination].canBeAsked {
+				p.asking += n
+			}
+		}
+	}
+	return p, nil
+}
+
+// inLane counts the rows of a lane, whenever they are due.
+func (d *demo) inLane(ctx context.Context, lane outbox.Lane) (n int, err error) {
+	horizon := time.Now().Add(365 * 24 * time.Hour)
+	for after := ""; ; {
+		page, next, err := d.store.List(ctx, lane, horizon, after)
+		if err != nil {
+			return 0, err
+		}
+		n += len(page)
+		if after = next; after == "" {
+			return n, nil
+		}
+	}
+}

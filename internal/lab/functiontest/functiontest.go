@@ -1,0 +1,145 @@
+// Package functiontest runs one function's own binary for a test, with a DynamoDB in process, and sends it
+// raw events over the runtime API. It is for the functions' tests alone.
+package functiontest
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/landfall-dev/landfall"
+	"github.com/landfall-dev/landfall/internal/config"
+	"github.com/landfall-dev/landfall/internal/lab/desk"
+	"github.com/landfall-dev/landfall/internal/lab/devstack"
+	"github.com/landfall-dev/landfall/internal/outbox"
+	"github.com/landfall-dev/landfall/internal/outboxdb"
+	"github.com/landfall-dev/landfall/internal/schema"
+)
+
+// Bench is a function under test.
+type Bench struct {
+	*testing.T
+	*desk.Desk
+	// Folder holds the function's landfall.json.
+	Folder string
+	Output *Output
+	Box    *landfall.Outbox
+	Store  *outboxdb.Store
+
+	function string
+}
+
+// New starts everything with a landfall.yaml, and with others' functions that it names.
+func New(t *testing.T, function, yaml string, others ...devstack.Function) *Bench {
+	t.Helper()
+	cfg, err := config.ParseYAML("landfall.yaml", []byte(yaml))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &Bench{T: t, Folder: t.TempDir(), Output: &Output{}, function: function}
+	b.Desk, err = desk.Start(t.Context(), desk.Options{Source: ".", Config: cfg, Folder: b.Folder, Functions: others, Output: b.Output})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		if err := b.Stop(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	client := b.DynamoDB("test")
+	b.Store = outboxdb.New(client, schema.OutboxTable)
+	writer := landfall.Config{Table: schema.OutboxTable, Destinations: map[string]landfall.Destination{}}
+	for _, name := range cfg.Names() {
+		writer.Destinations[name] = landfall.Destination{}
+	}
+	b.Box = landfall.New(client, writer)
+	return b
+}
+
+// Put puts a row.
+func (b *Bench) Put(destination, key, payload string) {
+	b.Helper()
+	if err := b.Box.Put(b.Context(), landfall.Row{Destination: destination, Key: key, Payload: []byte(payload)}); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// Row is a row as it is stored.
+func (b *Bench) Row(destination, key string) outbox.Row {
+	b.Helper()
+	row, err := b.Store.Get(b.Context(), outbox.ID{Destination: destination, Key: key})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return row
+}
+
+// NothingStored fails the test if a text stands anywhere in the outbox table.
+func (b *Bench) NothingStored(text string) {
+	b.Helper()
+	out, err := b.DynamoDB("test").Scan(b.Context(), &dynamodb.ScanInput{TableName: aws.String(schema.OutboxTable)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	stored, err := json.Marshal(out.Items)
+	if err != nil || strings.Contains(string(stored), text) {
+		b.Errorf("%q is stored, or cannot be looked for: %v", text, err)
+	}
+}
+
+// Raw sends an event and returns what the function answers, an error perhaps.
+func (b *Bench) Raw(event string) devstack.Result {
+	b.Helper()
+	result, err := b.Stack.Invoke(b.Context(), b.function, []byte(event))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return result
+}
+
+// Invoke sends an event that the function must understand.
+func (b *Bench) Invoke(event string) string {
+	b.Helper()
+	result := b.Raw(event)
+	if result.FunctionError != "" || !json.Valid(result.Payload) {
+		b.Fatalf("%s: %s %s\n%s", event, result.FunctionError, result.Payload, b.Output)
+	}
+	return string(result.Payload)
+}
+
+// RefusesOtherEvents sends events of other shapes, and those given; each must fail visibly, and say why.
+func (b *Bench) RefusesOtherEvents(why string, more ...string) {
+	b.Helper()
+	for _, event := range append(more, `{}`, `{"Records": []}`, `{"part": 2, "of": 2}`, `[]`, `"hello"`, `null`) {
+		result := b.Raw(event)
+		if result.FunctionError == "" || !strings.Contains(string(result.Payload), why) {
+			b.Errorf("%s: %s %s, want a visible error", event, result.FunctionError, result.Payload)
+		}
+	}
+}
+
+// Output keeps what the function prints.
+type Output struct {
+	mu  sync.Mutex
+	all strings.Builder
+}
+
+func (o *Output) Write(line []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.all.Write(line)
+}
+
+func (o *Output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.all.String()
+}

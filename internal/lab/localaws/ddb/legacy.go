@@ -1,0 +1,143 @@
+package ddb
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/landfall-dev/landfall/internal/lab/localaws/attr"
+	"github.com/landfall-dev/landfall/internal/lab/localaws/ddb/expr"
+	"github.com/landfall-dev/landfall/internal/lab/localaws/wire"
+)
+
+// legacy are the parameters that expressions have replaced. The object mappers of the SDKs for .NET and Java still send them.
+type legacy struct {
+	AttributesToGet     []string                   `json:",omitempty"`
+	AttributeUpdates    map[string]attributeUpdate `json:",omitempty"`
+	ConditionalOperator string                     `json:",omitempty"`
+	Expected            map[string]comparison      `json:",omitempty"`
+	KeyConditions       map[string]comparison      `json:",omitempty"`
+	QueryFilter         map[string]comparison      `json:",omitempty"`
+	ScanFilter          map[string]comparison      `json:",omitempty"`
+}
+
+type attributeUpdate struct {
+	Action string
+	Value  *value
+}
+
+// comparison has an operator, or says what a value must be.
+type comparison struct {
+	ComparisonOperator string
+	AttributeValueList []value
+	Exists             *bool
+	Value              *value
+}
+
+// value is an attribute value that stands alone.
+type value struct{ attr.Value }
+
+// UnmarshalJSON reads it.
+func (v *value) UnmarshalJSON(data []byte) error {
+	var m attr.Map
+	err := m.UnmarshalJSON(slices.Concat([]byte(`{"":`), data, []byte("}")))
+	v.Value = m[""]
+	return err
+}
+
+// check is an error if a parameter is there beside those that have replaced it, or contradicts itself.
+func (l *legacy) check(expressions []string) error {
+	there := map[string]bool{
+		"AttributesToGet": l.AttributesToGet != nil, "AttributeUpdates": l.AttributeUpdates != nil,
+		"ConditionalOperator": l.ConditionalOperator != "", "Expected": l.Expected != nil,
+		"KeyConditions": l.KeyConditions != nil, "QueryFilter": l.QueryFilter != nil, "ScanFilter": l.ScanFilter != nil,
+	}
+	maps.DeleteFunc(there, func(_ string, is bool) bool { return !is })
+	old, given := strings.Join(slices.Sorted(maps.Keys(there)), ", "), strings.Join(expressions, ", ")
+	names := slices.Sorted(slices.Values(l.AttributesToGet))
+	var c constraints
+	c.Enum("conditionalOperator", l.ConditionalOperator, "OR", "AND")
+	joined := len(l.Expected) + len(l.QueryFilter) + len(l.ScanFilter)
+	return cmp.Or(
+		wire.Forbid(old != "" && given != "",
+			"Can not use both expression and non-expression parameters in the same request: Non-expression "+
+				"parameters: {%s} Expression parameters: {%s}", old, given),
+		c.Err(),
+		wire.Forbid(l.ConditionalOperator != "" && joined == 0, "ConditionalOperator cannot be used without Filter or Expected"),
+		wire.Forbid(l.ConditionalOperator != "" && joined == 1,
+			"ConditionalOperator can only be used when Filter or Expected has two or more elements"),
+		wire.Forbid(len(slices.Compact(names)) < len(l.AttributesToGet), invalidParameters+"Duplicate value in attribute name: %v", l.AttributesToGet),
+	)
+}
+
+// projection is that of AttributesToGet, nil if it is not there.
+func (l *legacy) projection() *expr.Projection {
+	if len(l.AttributesToGet) == 0 {
+		return nil
+	}
+	paths := make([]expr.Path, len(l.AttributesToGet))
+	for i, name := range l.AttributesToGet {
+		paths[i] = expr.Path{{Name: name}}
+	}
+	return expr.Project(paths)
+}
+
+// updates is the update of AttributeUpdates, nil if there are none.
+func (e *expressions) updates(l *legacy) *expr.Update {
+	if e.err != nil || len(l.AttributeUpdates) == 0 {
+		return nil
+	}
+	changes := map[string]expr.Change{}
+	for name, u := range l.AttributeUpdates {
+		var c constraints
+		c.Enum("attributeUpdates."+name+".member.action", u.Action, "ADD", "PUT", "DELETE")
+		e.err = cmp.Or(e.err, c.Err())
+		change := expr.Change{Action: cmp.Or(u.Action, "PUT")}
+		if u.Value != nil {
+			change.Value = u.Value.Value
+		}
+		changes[name] = change
+	}
+	if e.err != nil {
+		return nil
+	}
+	update, err := expr.Changes(changes)
+	e.err = invalid(invalidParameters, err)
+	return update
+}
+
+// comparisons is the condition of comparisons, nil if there are none.
+func (e *expressions) comparisons(byName map[string]comparison, operator string) *expr.Condition {
+	if e.err != nil || len(byName) == 0 {
+		return nil
+	}
+	all := map[string]expr.Comparison{}
+	for name, c := range byName {
+		one := expr.Comparison{Op: c.ComparisonOperator}
+		for _, v := range c.AttributeValueList {
+			one.Values = append(one.Values, v.Value)
+		}
+		absent := c.Exists != nil && !*c.Exists
+		switch {
+		case c.ComparisonOperator != "":
+			e.err = cmp.Or(e.err, wire.Forbid(c.Exists != nil || c.Value != nil, invalidParameters+
+				"Value or Exists, and ComparisonOperator, cannot be used together for Attribute: %s", name))
+		case absent:
+			one.Op = "NULL"
+			e.err = cmp.Or(e.err, wire.Forbid(c.Value != nil,
+				invalidParameters+"Value cannot be used when Exists is false for Attribute: %s", name))
+		case c.Value == nil:
+			e.err = cmp.Or(e.err, wire.Forbid(true, invalidParameters+"Value must be provided when Exists is true for Attribute: %s", name))
+		default:
+			one = expr.Comparison{Op: "EQ", Values: []attr.Value{c.Value.Value}}
+		}
+		all[name] = one
+	}
+	if e.err != nil {
+		return nil
+	}
+	condition, err := expr.Compare(all, operator == "OR")
+	e.err = invalid(invalidParameters, err)
+	return condition
+}

@@ -1,0 +1,179 @@
+package ddb
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/landfall-dev/landfall/internal/lab/localaws/streams"
+	"github.com/landfall-dev/landfall/internal/lab/localaws/wire"
+)
+
+// What CreateTable is told, and DescribeTable tells.
+type (
+	attributeDefinition struct{ AttributeName, AttributeType string }
+	keyElement          struct{ AttributeName, KeyType string }
+	projectionSpec      struct {
+		ProjectionType   string   `json:",omitempty"`
+		NonKeyAttributes []string `json:",omitempty"`
+	}
+	throughput struct {
+		ReadCapacityUnits, WriteCapacityUnits int64
+	}
+	indexSpec struct {
+		IndexName             string
+		KeySchema             []keyElement
+		Projection            projectionSpec
+		ProvisionedThroughput *throughput `json:",omitempty"`
+	}
+	streamSpec struct {
+		StreamEnabled  bool
+		StreamViewType string `json:",omitempty"`
+	}
+	tableSpec struct {
+		TableName                 *string
+		AttributeDefinitions      []attributeDefinition
+		KeySchema                 []keyElement
+		LocalSecondaryIndexes     []indexSpec
+		GlobalSecondaryIndexes    []indexSpec
+		BillingMode               string
+		ProvisionedThroughput     *throughput
+		StreamSpecification       *streamSpec
+		DeletionProtectionEnabled bool
+		TableClass                string
+	}
+)
+
+func (t *table) arn() string {
+	return fmt.Sprintf("arn:aws:dynamodb:%s:%s:table/%s", Region, account, t.name)
+}
+
+func seconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
+
+// fields is a JSON object.
+type fields map[string]any
+
+// describe is what DescribeTable says of the table.
+func (t *table) describe(status string) fields {
+	d := fields{
+		"TableName": t.name, "TableArn": t.arn(), "TableId": t.id, "TableStatus": status,
+		"CreationDateTime":     seconds(t.created),
+		"AttributeDefinitions": t.spec.AttributeDefinitions, "KeySchema": t.spec.KeySchema,
+		"ProvisionedThroughput": t.spec.ProvisionedThroughput.describe(),
+		"TableSizeBytes":        t.items.bytes, "ItemCount": len(t.items.entries),
+		"DeletionProtectionEnabled": t.spec.DeletionProtectionEnabled,
+	}
+	if t.spec.onDemand() {
+		d["BillingModeSummary"] = fields{"BillingMode": t.spec.BillingMode,
+			"LastUpdateToPayPerRequestDateTime": seconds(t.created)}
+	}
+	if t.spec.TableClass != "" {
+		d["TableClassSummary"] = fields{"TableClass": t.spec.TableClass}
+	}
+	if s := t.stream; s != nil {
+		d["StreamSpecification"], d["LatestStreamLabel"], d["LatestStreamArn"] = t.spec.StreamSpecification, s.Label, s.ARN
+	}
+	for _, ix := range t.indexes {
+		kind, one := "LocalSecondaryIndexes", fields{
+			"IndexName": ix.name, "IndexArn": t.arn() + "/index/" + ix.name, "KeySchema": ix.spec.KeySchema,
+			"Projection":     ix.spec.Projection,
+			"IndexSizeBytes": ix.items.bytes, "ItemCount": len(ix.items.entries),
+		}
+		if !ix.local {
+			kind = "GlobalSecondaryIndexes"
+			one["IndexStatus"], one["ProvisionedThroughput"] = status, ix.spec.ProvisionedThroughput.describe()
+		}
+		list, _ := d[kind].([]fields)
+		d[kind] = append(list, one)
+	}
+	return d
+}
+
+func (p *throughput) describe() fields {
+	if p == nil {
+		p = &throughput{}
+	}
+	return fields{
+		"NumberOfDecreasesToday": 0, "ReadCapacityUnits": p.ReadCapacityUnits, "WriteCapacityUnits": p.WriteCapacityUnits,
+	}
+}
+
+func (spec *tableSpec) onDemand() bool { return spec.BillingMode == "PAY_PER_REQUEST" }
+
+func (db *DB) createTable(spec *tableSpec) (operation, error) {
+	t, err := spec.table()
+	return operation{resource: t.name, run: func(j *job) (any, error) {
+		if db.tables[t.name] != nil {
+			return nil, failure("ResourceInUseException", "Table already exists: %s", t.name)
+		}
+		db.created++
+		t.created, t.id = j.now, fmt.Sprintf("%08x-0000-4000-8000-%012x", db.created, j.now.Unix())
+		db.tables[t.name] = t
+		if s := spec.StreamSpecification; s != nil && s.StreamEnabled {
+			source := streams.Source{Table: t.name, ARN: t.arn(), KeySchema: spec.KeySchema, View: s.StreamViewType}
+			t.stream = db.Streams.Open(j.now, source)
+		}
+		return fields{"TableDescription": t.describe("CREATING")}, nil
+	}}, err
+}
+
+type tableInput struct{ TableName *string }
+
+// onExisting is an operation on a table as such. It consumes nothing.
+func (db *DB) onExisting(in *tableInput, run func(*job, *table) (any, error)) (operation, error) {
+	var c constraints
+	name := c.tableName(in.TableName)
+	return operation{resource: name, run: func(j *job) (any, error) {
+		t := db.tables[name]
+		if t == nil {
+			return nil, failure("ResourceNotFoundException", "Requested resource not found: Table: %s not found", name)
+		}
+		return run(j, t)
+	}}, c.Err()
+}
+
+func (db *DB) describeTable(in *tableInput) (operation, error) {
+	return db.onExisting(in, func(_ *job, t *table) (any, error) { return fields{"Table": t.describe("ACTIVE")}, nil })
+}
+
+func (db *DB) deleteTable(in *tableInput) (operation, error) {
+	return db.onExisting(in, func(j *job, t *table) (any, error) {
+		if t.spec.DeletionProtectionEnabled {
+			return nil, wire.Validation("Resource cannot be deleted as it is currently protected against deletion. " +
+				"Disable deletion protection first.")
+		}
+		delete(db.tables, t.name)
+		t.stream.Close(j.now)
+		return fields{"TableDescription": t.describe("DELETING")}, nil
+	})
+}
+
+// names are the names of the tables, in order.
+func (db *DB) names() []string { return slices.Sorted(maps.Keys(db.tables)) }
+
+type listInput struct {
+	ExclusiveStartTableName string
+	Limit                   *int
+}
+
+func (db *DB) listTables(in *listInput) (operation, error) {
+	var c constraints
+	c.Number("limit", in.Limit, 1, 100)
+	limit := 100
+	if in.Limit != nil {
+		limit = *in.Limit
+	}
+	return operation{run: func(*job) (any, error) {
+		names := db.names()
+		first, found := slices.BinarySearch(names, in.ExclusiveStartTableName)
+		if found {
+			first++
+		}
+		names = names[first:]
+		if len(names) <= limit {
+			return fields{"TableNames": append([]string{}, names...)}, nil
+		}
+		return fields{"TableNames": names[:limit], "LastEvaluatedTableName": names[limit-1]}, nil
+	}}, c.Err()
+}

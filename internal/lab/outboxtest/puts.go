@@ -1,0 +1,188 @@
+package outboxtest
+
+import (
+	"bytes"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/landfall-dev/landfall/internal/outbox"
+)
+
+func (h Harness) puts(t *testing.T) {
+	h.each(t, "a put is not stored as anything but what was put", func(b *bench) {
+		b.put(b.fresh())
+		b.same("the stored row", b.fresh(), b.get())
+	})
+	payloads := map[string][]byte{
+		"no bytes": {}, "text": []byte("hello"), "JSON, spaces kept": []byte("{ \"a\" : 1.0e0 }\n"),
+		"all byte values": allBytes(), "large": bytes.Repeat(allBytes(), 1400),
+	}
+	for name, payload := range payloads {
+		h.each(t, "no byte of a payload changes: "+name, func(b *bench) {
+			row := b.fresh()
+			row.Payload, row.Binary = payload, name == "all byte values" || name == "large"
+			b.put(row)
+			if got := b.get(); !bytes.Equal(got.Payload, payload) {
+				b.Errorf("%d bytes came back, not the %d that were put", len(got.Payload), len(payload))
+			}
+		})
+	}
+	h.each(t, "the same put again is no second row and no conflict, at any stage", func(b *bench) {
+		b.put(b.fresh())
+		b.put(b.fresh())
+		row := b.claimed(nil)
+		before := b.Raw(b.T, b.id)
+		b.put(b.fresh())
+		if after := b.Raw(b.T, b.id); after != before {
+			b.Errorf("the stored row changed:\n%s\n%s", before, after)
+		}
+		b.settled(held(b.to(outbox.StatusCompleted), row.Token))
+		b.put(b.fresh())
+		if got := b.get(); got.Status != outbox.StatusCompleted {
+			b.Errorf("a completed row became %q", got.Status)
+		}
+	})
+	h.each(t, "a put of other content does not replace the row", func(b *bench) {
+		b.put(b.fresh())
+		before := b.Raw(b.T, b.id)
+		for _, origin := range []string{"origin-of-other-content", ""} {
+			other := b.fresh()
+			other.Origin, other.Payload = origin, []byte("other")
+			if err := b.Store.Put(b.Context(), other); !errors.Is(err, outbox.ErrExists) {
+				b.Errorf("put with origin %q: %v, want ErrExists", origin, err)
+			}
+		}
+		if after := b.Raw(b.T, b.id); after != before {
+			b.Errorf("the stored row changed:\n%s\n%s", before, after)
+		}
+	})
+	h.each(t, "of 64 different puts of one key no second one succeeds", func(b *bench) {
+		var all sync.WaitGroup
+		results := make([]error, 64)
+		for i := range results {
+			row := b.fresh()
+			row.Origin = "origin-" + string(rune('A'+i))
+			all.Go(func() { results[i] = b.Store.Put(b.Context(), row) })
+		}
+		all.Wait()
+		stored := 0
+		for _, err := range results {
+			if err == nil {
+				stored++
+			} else if !errors.Is(err, outbox.ErrExists) {
+				b.Errorf("put: %v", err)
+			}
+		}
+		if stored != 1 {
+			b.Errorf("%d puts succeeded, want 1", stored)
+		}
+	})
+	h.each(t, "a row that does not exist is not found", func(b *bench) {
+		if _, err := b.Store.Get(b.Context(), b.id); !errors.Is(err, outbox.ErrNotFound) {
+			b.Errorf("get: %v, want ErrNotFound", err)
+		}
+	})
+}
+
+func allBytes() []byte {
+	all := make([]byte, 256)
+	for i := range all {
+		all[i] = byte(i)
+	}
+	return all
+}
+
+// lostAnswers repeats a write whose answer was lost, as SDKs do, and expects it to have happened once.
+func (h Harness) lostAnswers(t *testing.T) {
+	unknownBefore := func(b *bench) { b.unknown() }
+	claimedBefore := func(b *bench) { b.put(b.fresh()); b.claimed(nil) }
+	cases := []struct {
+		name  string
+		reach func(b *bench)
+		write func(b *bench, row outbox.Row) func() error
+	}{
+		{"claim", func(b *bench) { b.put(b.fresh()) }, claimAgain(false)},
+		{"claim as read", func(b *bench) { b.putOff(b.now) }, claimAgain(true)},
+		{"take over", claimedBefore, claimAgain(true)},
+		{"holder: completed", claimedBefore, settleAgain(holder(outbox.StatusCompleted))},
+		{"holder: failed", claimedBefore, settleAgain(holder(outbox.StatusFailed))},
+		{"holder: put off", claimedBefore, settleAgain(holder(outbox.StatusPending))},
+		{"holder: unknown", claimedBefore, settleAgain(holder(outbox.StatusOutcomeUnknown))},
+		{"reader: expired", func(b *bench) { b.put(b.fresh()) }, settleAgain(reader(outbox.StatusFailed))},
+		{"reader: abandoned", claimedBefore, settleAgain(reader(outbox.StatusOutcomeUnknown))},
+		{"reader: completed", unknownBefore, settleAgain(reader(outbox.StatusCompleted))},
+		{"reader: failed", unknownBefore, settleAgain(reader(outbox.StatusFailed))},
+		{"reader: resend", unknownBefore, settleAgain(reader(outbox.StatusPending))},
+		{"reader: unresolved", unknownBefore, settleAgain(reader(outbox.StatusOutcomeUnknown))},
+	}
+	h.each(t, "a put whose answer was lost is no conflict", func(b *bench) {
+		if b.LoseAnswer == nil {
+			return
+		}
+		b.once(func() error { return b.Store.Put(b.Context(), b.fresh()) })
+		b.same("the stored row", b.fresh(), b.get())
+	})
+	for _, c := range cases {
+		h.each(t, "a write whose answer was lost happens once: "+c.name, func(b *bench) {
+			if b.LoseAnswer == nil {
+				return
+			}
+			c.reach(b)
+			row := b.get()
+			b.once(c.write(b, row))
+		})
+	}
+}
+
+// once makes a write whose first answer is lost, repeating it if the store's client did not.
+func (b *bench) once(write func() error) {
+	b.Helper()
+	b.LoseAnswer()
+	err := write()
+	if err != nil {
+		err = write()
+	}
+	if err != nil {
+		b.Fatalf("the repetition failed: %v", err)
+	}
+}
+
+func claimAgain(asRead bool) func(*bench, outbox.Row) func() error {
+	return func(b *bench, row outbox.Row) func() error {
+		var from *outbox.Row
+		if asRead {
+			from = &row
+		}
+		c := b.claim(from)
+		want, err := c.Apply(row)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return func() error {
+			got, err := b.Store.Claim(b.Context(), c)
+			if err == nil {
+				b.same("the row that the claim returned", want, got)
+				b.same("the stored row", want, b.get())
+			}
+			return err
+		}
+	}
+}
+
+func settleAgain(move func(*bench, outbox.Row) outbox.Settlement) func(*bench, outbox.Row) func() error {
+	return func(b *bench, row outbox.Row) func() error {
+		s := move(b, row)
+		want, err := s.Apply(row)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return func() error {
+			err := b.Store.Settle(b.Context(), s)
+			if err == nil {
+				b.same("the stored row", want, b.get())
+			}
+			return err
+		}
+	}
+}

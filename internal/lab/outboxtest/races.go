@@ -1,0 +1,142 @@
+package outboxtest
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/landfall-dev/landfall/internal/outbox"
+)
+
+func (h Harness) races(t *testing.T) {
+	for name, fromReading := range map[string]bool{"blind": false, "as read": true} {
+		h.each(t, "a row is never claimed by two workers, "+name, func(b *bench) {
+			b.put(b.fresh())
+			var from *outbox.Row
+			if fromReading {
+				row := b.get()
+				from = &row
+			}
+			b.exclusive(from)
+		})
+	}
+	h.each(t, "an abandoned claim is never taken over by two workers", func(b *bench) {
+		b.put(b.fresh())
+		row := b.claimed(nil)
+		b.exclusive(&row)
+		if after := b.get(); !after.MaybeSince.Equal(row.ClaimedAt) || after.AttemptCount != 2 {
+			b.Errorf("maybe_since = %v, attempt_count = %d; want the abandoned claim's time, 2", after.MaybeSince, after.AttemptCount)
+		}
+	})
+	h.each(t, "a claim that was taken over cannot settle", func(b *bench) {
+		b.put(b.fresh())
+		first := b.claimed(nil)
+		second := b.claimed(&first)
+		for _, status := range []outbox.Status{outbox.StatusCompleted, outbox.StatusFailed, outbox.StatusPending, outbox.StatusOutcomeUnknown} {
+			b.conflicts(held(b.to(status), first.Token))
+		}
+		b.settled(held(b.to(outbox.StatusCompleted), second.Token))
+	})
+	h.each(t, "what was read before a claim ended cannot be acted on after it", func(b *bench) {
+		b.put(b.fresh())
+		fresh := b.get()
+		claimed := b.claimed(nil)
+		b.settled(held(b.to(outbox.StatusPending), claimed.Token))
+		before := b.Raw(b.T, b.id)
+		for name, row := range map[string]outbox.Row{"before the claim": fresh, "during the claim": claimed} {
+			_, err := b.Store.Claim(b.Context(), b.claim(&row))
+			var refused *outbox.RefusedError
+			if !errors.As(err, &refused) {
+				b.Errorf("claim from a reading %s: %v, want a refusal", name, err)
+			}
+			for _, status := range []outbox.Status{outbox.StatusFailed, outbox.StatusOutcomeUnknown} {
+				b.conflicts(seen(b.to(status), row))
+			}
+		}
+		if after := b.Raw(b.T, b.id); after != before {
+			b.Errorf("the stored row changed:\n%s\n%s", before, after)
+		}
+	})
+	h.each(t, "two lookups of the same reading are not both counted", func(b *bench) {
+		b.unknown()
+		row := b.get()
+		first := reader(outbox.StatusOutcomeUnknown)(b, row)
+		b.settled(first)
+		b.settled(first) // the same again is a repetition
+		second := first
+		second.LaneAt = second.LaneAt.Add(time.Minute)
+		b.conflicts(second)
+		if after := b.get(); after.LookupCount != 1 {
+			b.Errorf("lookup_count = %d, want 1", after.LookupCount)
+		}
+	})
+	h.each(t, "a row that was resolved is not resolved otherwise by a second reader", func(b *bench) {
+		b.unknown()
+		row := b.get()
+		b.settled(reader(outbox.StatusCompleted)(b, row))
+		for _, status := range []outbox.Status{outbox.StatusFailed, outbox.StatusPending, outbox.StatusOutcomeUnknown} {
+			b.conflicts(reader(status)(b, row))
+		}
+	})
+	h.each(t, "a repeated unknown only fills in a missing remote reference", func(b *bench) {
+		b.unknown()
+		row := b.get()
+		again := held(b.to(outbox.StatusOutcomeUnknown), row.Token)
+		again.Code, again.LaneAt, again.RemoteRef = "test.other", b.now, "first"
+		b.settled(again)
+		again.RemoteRef = "second"
+		b.settled(again)
+		row.RemoteRef = "first"
+		b.same("the stored row", row, b.get())
+	})
+	h.each(t, "the end of a claim does not move back while an attempt may have arrived", func(b *bench) {
+		b.put(b.fresh())
+		row := b.claimed(nil)
+		shorter := b.claim(&row)
+		shorter.Until, shorter.Window = b.now.Add(time.Second), outbox.Never
+		if _, err := b.Store.Claim(b.Context(), shorter); err != nil {
+			b.Fatal(err)
+		}
+		if after := b.get(); !after.Until.Equal(row.Until) || after.Window != row.Window {
+			b.Errorf("until = %v, window = %v; want those of the first claim: %v, %v", after.Until, after.Window, row.Until, row.Window)
+		}
+	})
+}
+
+// exclusive lets 64 workers claim the row at once.
+func (b *bench) exclusive(from *outbox.Row) {
+	b.Helper()
+	const workers = 64
+	var all sync.WaitGroup
+	results := make([]error, workers)
+	for i := range workers {
+		c := b.claim(from)
+		c.Token = fmt.Sprintf("token-of-worker-%06d", i)
+		all.Go(func() { _, results[i] = b.Store.Claim(b.Context(), c) })
+	}
+	all.Wait()
+	won := 0
+	for _, err := range results {
+		var refused *outbox.RefusedError
+		switch {
+		case err == nil:
+			won++
+		case !errors.As(err, &refused):
+			b.Errorf("claim: %v, want a refusal", err)
+		case refused.Row.Status != outbox.StatusDispatching:
+			b.Errorf("refused with a %q row, want the winner's", refused.Row.Status)
+		}
+	}
+	if won != 1 {
+		b.Errorf("%d workers won the claim, want 1", won)
+	}
+}
+
+func (b *bench) conflicts(s outbox.Settlement) {
+	b.Helper()
+	if err := b.Store.Settle(b.Context(), s); !errors.Is(err, outbox.ErrConflict) {
+		b.Errorf("settling as %s: %v, want a conflict", s.Status, err)
+	}
+}

@@ -1,0 +1,192 @@
+package sim
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/landfall-dev/landfall/internal/lab/memory"
+	"github.com/landfall-dev/landfall/internal/lab/sim/stage"
+	"github.com/landfall-dev/landfall/internal/outbox"
+)
+
+// memoryTable is the store without AWS behind a bad network and with an index that is behind.
+type memoryTable struct {
+	*world
+	*memory.Store
+	// places is what the index said, row by row, the newest last.
+	places map[outbox.ID][]place
+}
+
+// place is where a row was in the index from a time on.
+type place struct {
+	from time.Time
+	lane outbox.Lane
+	at   time.Time
+}
+
+func newMemoryTable(w *world) *memoryTable {
+	return &memoryTable{world: w, Store: &memory.Store{}, places: map[outbox.ID][]place{}}
+}
+
+func (t *memoryTable) open(p *process) store { return &memoryPort{t, p} }
+
+func (t *memoryTable) row(id outbox.ID) (outbox.Row, bool) {
+	row, err := t.Store.Get(context.Background(), id)
+	return row, err == nil
+}
+
+func (t *memoryTable) delete(id outbox.ID) {
+	t.replace(id, func(*outbox.Row) bool { return false })
+	t.places[id] = append(t.places[id], place{from: time.Now()})
+}
+
+func (t *memoryTable) spoil(id outbox.ID, _ *stage.Dice) {
+	t.replace(id, func(row *outbox.Row) bool {
+		row.Payload, row.Unreadable = nil, errUnreadable
+		return true
+	})
+}
+
+// replace puts all rows into a new store, one of them changed, if it stays: a store forgets nothing by itself.
+func (t *memoryTable) replace(id outbox.ID, change func(*outbox.Row) (stays bool)) {
+	rows := t.Rows()
+	t.Store = &memory.Store{}
+	for _, row := range rows {
+		if row.ID != id || change(&row) {
+			_ = t.Put(context.Background(), row) // its place is free
+		}
+	}
+}
+
+// try applies a write and shows the law what it did.
+func (t *memoryTable) try(o *operation, write func() error) error {
+	before, _ := t.row(o.id())
+	err := write()
+	after, _ := t.row(o.id())
+	t.law.observe(o, before, after, err == nil)
+	t.places[o.id()] = append(t.places[o.id()], place{time.Now(), after.Lane, after.LaneAt})
+	return err
+}
+
+// list is a page of a lane as the index showed it some time ago.
+func (t *memoryTable) list(lane outbox.Lane, before time.Time, after string, age time.Duration) ([]outbox.Entry, string) {
+	const pageSize = 4
+	then := time.Now().Add(-age)
+	var page []outbox.Entry
+	for id, places := range t.places {
+		for _, p := range slices.Backward(places) {
+			if !p.from.After(then) {
+				if p.lane == lane && !p.at.After(before) {
+					page = append(page, outbox.Entry{ID: id, LaneAt: p.at})
+				}
+				break
+			}
+		}
+	}
+	cursor := func(e outbox.Entry) string { return fmt.Sprintf("%020d %s", e.LaneAt.UnixMilli(), e.PK()) }
+	page = slices.DeleteFunc(page, func(e outbox.Entry) bool { return cursor(e) <= after })
+	slices.SortFunc(page, func(a, b outbox.Entry) int { return cmp.Compare(cursor(a), cursor(b)) })
+	if len(page) > pageSize {
+		return page[:pageSize], cursor(page[pageSize-1])
+	}
+	return page, ""
+}
+
+// memoryPort is the table as one process sees it.
+type memoryPort struct {
+	*memoryTable
+	process *process
+}
+
+// List implements [outbox.Store].
+func (m *memoryPort) List(ctx context.Context, lane outbox.Lane, before time.Time, after string) ([]outbox.Entry, string, error) {
+	c := m.process.call("list", lane, m.laneSlot(lane))
+	var age time.Duration
+	if c.Chance(c.Odds.Stale) {
+		const oldest = 30 * time.Second
+		age = c.Between(10*time.Millisecond, oldest)
+	}
+	var next string
+	page, err := stage.Reads(ctx, c.Call, "list "+lane.String(), func() ([]outbox.Entry, error) {
+		if age == 0 {
+			page, cursor, err := m.Store.List(ctx, lane, before, after)
+			next = cursor
+			return page, err
+		}
+		page, cursor := m.list(lane, before, after, age)
+		next = cursor
+		return page, nil
+	})
+	m.Mu.Lock()
+	defer m.Mu.Unlock()
+	m.process.told.listed(err)
+	return page, next, err
+}
+
+// Get implements [outbox.Store].
+func (m *memoryPort) Get(ctx context.Context, id outbox.ID) (outbox.Row, error) {
+	c := m.process.call("get", id, m.rowSlot(id))
+	row, err := stage.Reads(ctx, c.Call, fmt.Sprint("get ", id), func() (outbox.Row, error) { return m.Store.Get(ctx, id) })
+	m.Mu.Lock()
+	defer m.Mu.Unlock()
+	m.law.toldRow(m.process, row, err)
+	return row, err
+}
+
+// Claim implements [outbox.Store].
+func (m *memoryPort) Claim(ctx context.Context, claim outbox.Claim) (outbox.Row, error) {
+	m.Mu.Lock()
+	m.law.claiming(m.process, claim)
+	m.Mu.Unlock()
+	o := &operation{by: m.process, claim: &claim}
+	row, err := stage.Writes(ctx, m.process.call("claim", claim.ID, m.rowSlot(claim.ID)).Call, o.id(), o, func(o *operation) (row outbox.Row, err error) {
+		err = m.try(o, func() error { row, err = m.Store.Claim(ctx, claim); return err })
+		return row, err
+	})
+	m.Mu.Lock()
+	defer m.Mu.Unlock()
+	m.law.toldClaim(o, row, err)
+	return row, err
+}
+
+// Settle implements [outbox.Store].
+func (m *memoryPort) Settle(ctx context.Context, s outbox.Settlement) error {
+	m.Mu.Lock()
+	m.law.settling(m.process, s)
+	m.Mu.Unlock()
+	o := &operation{by: m.process, settlement: &s}
+	_, err := stage.Writes(ctx, m.process.call("settle", s.ID, m.rowSlot(s.ID)).Call, o.id(), o, func(o *operation) (none struct{}, err error) {
+		return none, m.try(o, func() error { return m.Store.Settle(ctx, s) })
+	})
+	m.Mu.Lock()
+	defer m.Mu.Unlock()
+	m.law.toldSettlement(o, err)
+	return err
+}
+
+// Put is the application's.
+func (m *memoryPort) Put(ctx context.Context, row outbox.Row) error {
+	o := &operation{by: m.process, put: &row}
+	_, err := stage.Writes(ctx, m.process.call("put", row.ID, m.rowSlot(row.ID)).once().Call, o.id(), o, func(o *operation) (none struct{}, err error) {
+		return none, m.try(o, func() error { return m.Store.Put(ctx, row) })
+	})
+	m.Mu.Lock()
+	defer m.Mu.Unlock()
+	m.law.toldPut(o, err)
+	return err
+}
+
+// rowSlot and laneSlot are a process's slots for calls about a row and about a destination's lanes.
+func (w *world) rowSlot(id outbox.ID) int {
+	return slices.IndexFunc(w.rows, func(r plannedRow) bool { return r.ID == id })
+}
+
+func (w *world) laneSlot(lane outbox.Lane) int {
+	return rowsAtMost + slices.IndexFunc(w.destinations, func(d destination) bool { return d.name == lane.Destination })
+}
+
+var errUnreadable = errors.New("payload: missing")

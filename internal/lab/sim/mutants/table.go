@@ -1,0 +1,246 @@
+package main
+
+const (
+	claimGo      = "internal/outbox/claim.go"
+	settlementGo = "internal/outbox/settlement.go"
+	decideGo     = "internal/outbox/decide.go"
+	examineGo    = "internal/outbox/examine.go"
+	policyGo     = "internal/outbox/policy.go"
+	attemptGo    = "internal/outbox/attempt.go"
+	fastGo       = "internal/outbox/fastpath.go"
+	lanesGo      = "internal/outbox/lanes.go"
+	runGo        = "internal/outbox/run.go"
+	answerGo     = "internal/outbox/reconciler_answer.go"
+	movesGo      = "internal/outbox/operator_moves.go"
+	idGo         = "internal/outbox/id.go"
+)
+
+// table is what is broken on purpose. A name says what the protocol then does.
+var table = []mutant{
+	{name: "a claim takes a row of any status", file: claimGo,
+		from: `due := row.Status == StatusPending && !row.LaneAt.After(c.DueBy())`, to: `due := !row.LaneAt.After(c.DueBy())`},
+	{name: "a claim takes a row before it is due", file: claimGo,
+		from: `due := row.Status == StatusPending && !row.LaneAt.After(c.DueBy())`, to: `due := row.Status == StatusPending`},
+	{name: "a blind claim takes a row that may have arrived", file: claimGo,
+		from: `due && !row.MayHaveArrived() && `, to: `due && `},
+	{name: "a blind claim takes a row past deliver_by", file: claimGo,
+		from: ` && !row.expired(c.At) && `, to: ` && `},
+	{name: "a blind claim takes a row without budget", file: claimGo,
+		from: ` && row.AttemptCount < c.Attempts`, to: ``},
+	{name: "a take over is not fenced by the attempt, nor by the token", file: claimGo,
+		from: `row.Status == c.From.Status &&
+		row.Token == c.From.Token && row.AttemptCount == c.From.AttemptCount`, to: `row.Status == c.From.Status`},
+	{name: "a take over forgets that the abandoned attempt may have arrived", file: claimGo,
+		from: `row = row.suspected(c.At) //`, to: `_ = row.suspected(c.At) //`},
+	{name: "the end of a claim goes down", file: claimGo,
+		from: `if row.Until.After(until) {`, to: `if false {`},
+	{name: "the window follows the configuration of the last claim", file: claimGo,
+		from: `	} else {
+		row.Window = c.Window
+	}`, to: `	}
+	row.Window = c.Window`},
+	{name: "claims are not counted", file: claimGo, from: `	row.AttemptCount++
+`, to: ``},
+	{name: "a claim whose answer was lost is refused when repeated", file: claimGo,
+		from: `if row.Status == StatusDispatching && row.Token == c.Token {`, to: `if false {`},
+	{name: "any claim of a claimed row is taken for a repetition", file: claimGo,
+		from: `if row.Status == StatusDispatching && row.Token == c.Token {`, to: `if row.Status == StatusDispatching {`},
+
+	{name: "the fast path claims rows that were claimed before", file: claimGo,
+		from: `row.AttemptCount < c.Attempts && !row.crashed() &&
+			(c.Due.IsZero() || row.Token == "")`, to: `(row.AttemptCount < c.Attempts || !c.Due.IsZero()) && !row.crashed()`},
+	{name: "the fast path claims rows for later", file: fastGo,
+		from: `return now.Add(l.Policy.HeadStart)`, to: `return row.LaneAt`},
+	{name: "the fast path believes what was reported of a row's times", file: fastGo,
+		from: `Due: l.dueBy(row, now), `, to: `Due: now.Add(time.Hour), `},
+	{name: "the fast path claims rows of destinations that are retired", file: fastGo,
+		from: `l.Policy.Retired || l.Stalls`, to: `l.Stalls`},
+	{name: "the fast path claims for as long as a sweep", file: fastGo,
+		from: `newRun(ctx, d, DeliverFor,`, to: `newRun(ctx, d, time.Hour,`},
+	{name: "the fast path ignores what is reported", file: fastGo,
+		from: `of[row.Destination] = append(of[row.Destination], row)`, to: `of[row.Destination] = of[row.Destination]`},
+	{name: "the fast path leaves every row to the sweep", file: fastGo,
+		from: `		if l.Policy.Retired || l.Stalls`, to: `		if true || l.Stalls`},
+	{name: "the fast path takes one row of a batch", file: fastGo,
+		from: `			return
+		}
+	}
+}`, to: `			return
+		}
+		return
+	}
+}`},
+	{name: "the fast path does not know of the head start", file: fastGo,
+		from: `return now.Add(l.Policy.HeadStart)`, to: `return now`},
+	{name: "the fast path asks for rows that are due for the sweep", file: fastGo,
+		from: `Due: l.dueBy(row, now), `, to: ``},
+	{name: "every claim is too late to send", file: attemptGo,
+		from: `late := l.now().After(row.ClaimedAt.Add(SkewMargin))`, to: `late := !l.now().Before(row.ClaimedAt)`},
+	{name: "a destination that stalled once is left to the sweep for ever", file: fastGo,
+		from: `.Add(leave)`, to: `.Add(100 * leave)`},
+	{name: "a destination that stalls holds back the others", file: fastGo,
+		from: `return time.Now().Before(s.until[destination])`, to: `for _, until := range s.until {
+		if time.Now().Before(until) {
+			return true
+		}
+	}
+	return false`},
+	{name: "a quick send is a stall", file: fastGo,
+		from: `took < slowFrom`, to: `took < slowFrom/100`},
+	{name: "the fast path believes a writer's clock however wrong", file: fastGo,
+		from: `0 < ahead && ahead <= SkewMargin`, to: `0 < ahead`},
+	{name: "the sweep claims rows that are the fast path's", file: attemptGo,
+		from: `Claim{ID: id, At: l.now(), Attempts`, to: `Claim{ID: id, At: l.now(), Due: l.now().Add(time.Minute), Attempts`},
+
+	{name: "settling is not fenced by the token", file: settlementGo,
+		from: `s.Token != "" && row.Token == s.Token && legalForHolder`, to: `s.Token != "" && legalForHolder`},
+	{name: "a reader's settlement is not fenced by the token", file: settlementGo,
+		from: `row.Status == s.From.Status && row.Token == s.From.Token && row`, to: `row.Status == s.From.Status && row`},
+	{name: "a reader's settlement is not fenced by the status", file: settlementGo,
+		from: `seen := row.Status == s.From.Status && `, to: `seen := `},
+	{name: "a lookup is not fenced by the number of lookups", file: settlementGo,
+		from: ` &&
+		(s.Status != StatusOutcomeUnknown || row.LookupCount == s.From.LookupCount)`, to: ``},
+	{name: "a settlement whose answer was lost conflicts when repeated", file: settlementGo,
+		from: `if row.Status != s.Status || row.Token != s.fenceToken() {`, to: `if true {`},
+	{name: "any end of a row is taken for this one's", file: settlementGo,
+		from: `if row.Status != s.Status || row.Token != s.fenceToken() {`, to: `if row.Status != s.Status && !row.Status.Terminal() || row.Token != s.fenceToken() {`},
+	{name: "maybe_since is dropped on settling", file: settlementGo,
+		from: `} else if !s.MaybeSince.IsZero() {`, to: `} else if false {`},
+	{name: "maybe_since survives the remote's word that nothing arrived", file: settlementGo,
+		from: `	if s.Certain {
+		row.MaybeSince = time.Time{}
+	} else`, to: `	`},
+	{name: "a holder fails a row that may have arrived", file: settlementGo,
+		from: `to == StatusCompleted || to == StatusFailed && !row.MayHaveArrived()
+	case StatusOutcomeUnknown:
+		return to == StatusCompleted //`, to: `to == StatusCompleted || to == StatusFailed
+	case StatusOutcomeUnknown:
+		return to != StatusDispatching //`},
+	{name: "a late answer completes a row whatever its status", file: settlementGo,
+		from: `	case StatusOutcomeUnknown:
+		return to == StatusCompleted // a`, to: `	case StatusOutcomeUnknown, StatusFailed, StatusPending:
+		return to == StatusCompleted || to == StatusPending // a`},
+	{name: "a reader ends a live claim as pending", file: examineGo,
+		from: `if !now.After(row.Until.Add(SkewMargin)) {`, to: `if false {`},
+
+	{name: "unknown is treated as retryable", file: decideGo,
+		from: `if out.Kind == KindUnknown && !row.MayHaveArrived() {`, to: `if false {`},
+	{name: "maybe_since moves with each attempt", file: decideGo,
+		from: `if out.Kind == KindUnknown && !row.MayHaveArrived() {`, to: `if out.Kind == KindUnknown {`},
+	{name: "a refusal fails a row of which an attempt may have arrived", file: decideGo,
+		from: `	case KindPermanent:
+		return s.without(p, row, out.Code, now)`, to: `	case KindPermanent:
+		return s.failed(p, row, out.Code, now)`},
+	{name: "an exhausted budget fails a row of which an attempt may have arrived", file: decideGo,
+		from: `	if row.MayHaveArrived() {
+		s.Status`, to: `	if row.MayHaveArrived() && code != CodeAttemptsExhausted {
+		s.Status`},
+	{name: "a refused row is tried again", file: decideGo,
+		from: `	case KindPermanent:
+		return s.without(p, row, out.Code, now)
+`, to: ``},
+	{name: "the budget is one too many", file: decideGo,
+		from: `row.AttemptCount >= p.Attempts`, to: `row.AttemptCount > p.Attempts`},
+	{name: "the window is ignored", file: decideGo,
+		from: `case row.MayHaveArrived() && !p.windowHolds(`, to: `case false && !p.windowHolds(`},
+	{name: "the window is checked against the claim before", file: decideGo,
+		from: `later(row.Until, p.until(at))`, to: `row.Until`},
+	{name: "deliver_by is ignored", file: decideGo, from: `case row.expired(at):`, to: `case false:`},
+	{name: "what the remote asked to wait is ignored", file: decideGo,
+		from: `max(wait, min(out.After, MaxRetryAfter))`, to: `max(wait, 0)`},
+	{name: "a row is put off as of its claim", file: decideGo,
+		from: `next := now.Add(`, to: `next := row.ClaimedAt.Add(`},
+	{name: "an unknown row stays in the due lane", file: decideGo,
+		from: `s.Status, s.Lane, s.LaneAt = StatusOutcomeUnknown, laneOf(p, row, UnknownLane)`, to: `s.Status, s.Lane, s.LaneAt = StatusOutcomeUnknown, laneOf(p, row, DueLane)`},
+	{name: "a row changes its shard", file: decideGo,
+		from: `	return row.Lane.as(kind)`, to: `	return Lane{Kind: kind, Destination: row.Destination, Shard: row.Lane.Shard + 1}`},
+
+	{name: "the window is only today's", file: policyGo,
+		from: `switch w := row.Window.Smaller(p.Deduplicates); {`, to: `switch w := p.Deduplicates; {`},
+	{name: "the window is only the one of the first claim", file: policyGo,
+		from: `switch w := row.Window.Smaller(p.Deduplicates); {`, to: `switch w := row.Window; {`},
+	{name: "always beats never", file: policyGo,
+		from: `	case w == Always:
+		return other`, to: `	case w == Always:
+		return w`},
+	{name: "late arrivals do not count for the window", file: policyGo,
+		from: `row.MaybeSince.Add(time.Duration(w)).After(p.settledBy(until))`, to: `row.MaybeSince.Add(time.Duration(w)).After(until)`},
+
+	{name: "claims are taken over though clocks differ", file: examineGo,
+		from: `row.Until.Add(SkewMargin)`, to: `row.Until`},
+	{name: "a retired destination is claimed", file: lanesGo,
+		from: `if l.Policy.Retired || entry.Destination != l.Name {`, to: `if entry.Destination != l.Name {`},
+	{name: "a retired destination's rows end though it may come back", file: examineGo,
+		from: `case p.Retired && !row.expired(now):`, to: `case false:`},
+	{name: "an abandoned row of a retired destination is sent", file: examineGo,
+		from: `p.Retired || obstacle`, to: `obstacle`},
+	{name: "an abandoned row is always sent again", file: examineGo,
+		from: `p.Retired || obstacle(p, abandoned, now) != ""`, to: `p.Retired || obstacle(p, row, now) != "" && abandoned.AttemptCount >= p.Attempts`},
+	{name: "an abandoned row may be failed", file: examineGo,
+		from: `	if suspect && !row.MayHaveArrived() {`, to: `	if false {`},
+	{name: "an abandoned row is claimed beside others", file: attemptGo,
+		from: `		if alone {`, to: `		if true {`},
+
+	{name: "the image is sent instead of the claimed row", file: attemptGo,
+		from: `	case err == nil:
+		l.deliver(row, takeOver)`, to: `	case err == nil:
+		if c.From != nil {
+			row = *c.From
+		}
+		l.deliver(row, takeOver)`},
+	{name: "a claim that was answered late is sent", file: attemptGo,
+		from: `case late || l.remaining()`, to: `case late && false || l.remaining()`},
+	{name: "a claim whose answer was lost is sent unseen", file: attemptGo,
+		from: `if err == nil && row.Status == StatusDispatching && row.Token == token {`, to: `if err == nil {`},
+	{name: "a row that was put off is claimed unseen", file: lanesGo,
+		from: `l.follow(*from, Examine(l.Policy, *from, l.now()), false)`, to: `l.land(id, from, false)`},
+	{name: "a silent sender means that nothing arrived", file: attemptGo,
+		from: `Unknown("", CodeNoAnswer)`, to: `Retryable(CodeNoAnswer, 0)`},
+	{name: "a panic means that nothing arrived", file: attemptGo,
+		from: `Unknown("", CodeSenderPanicked)`, to: `Retryable(CodeSenderPanicked, 0)`},
+	{name: "a lane is left out", file: lanesGo,
+		from: `shardsFrom(l.now(), l.Policy.Shards)`, to: `shardsFrom(l.now(), max(l.Policy.Shards-1, 1))`},
+	{name: "what was abandoned before is claimed beside others", file: claimGo,
+		from: ` && !row.crashed()`, to: ``},
+
+	{name: "the remote is asked too early", file: answerGo,
+		from: `	case now.Before(p.askableFrom(row)):
+		return Step{Kind: Skip}
+`, to: ``},
+	{name: "the remote is asked at the claim's end", file: answerGo,
+		from: `	return p.settledBy(row.Until)`, to: `	return row.Until`},
+	{name: "a row that failed there is sent again", file: answerGo,
+		from: `		return s.failed(p, row, a.Code, now)`, to: `		s.Status, s.Lane, s.LaneAt = StatusPending, laneOf(p, row, DueLane), now
+		return s`},
+	{name: "a lookup without an answer resends", file: answerGo,
+		from: `	case NeverArrived:
+		s.Certain`, to: `	case NeverArrived, Undecided:
+		s.Certain`},
+	{name: "a resend forgets its budget", file: answerGo,
+		from: `s.Certain, row.MaybeSince = true, time.Time{}`, to: `s.Certain, s.NewBudget, row.MaybeSince = true, true, time.Time{}`},
+	{name: "a lookup is not counted", file: answerGo, from: `, LookedUp: true}`, to: `}`},
+
+	{name: "a person resends though the window is over", file: movesGo,
+		from: `case row.MayHaveArrived() && !p.windowHolds(`, to: `case false && !p.windowHolds(`},
+	{name: "a person resolves while attempts may arrive", file: movesGo,
+		from: `		if !o.Force {`, to: `		if false {`},
+	{name: "a failed row of which an attempt arrived is retried", file: movesGo,
+		from: `	case row.MayHaveArrived():
+		return Settlement{}, notAllowed("an attempt arrived`, to: `	case false:
+		return Settlement{}, notAllowed("an attempt arrived`},
+	{name: "a person moves rows of destinations that are not configured", file: "internal/outbox/operator.go",
+		from: `	return Policy{}, fmt.Errorf("%w: destination`, to: `	if id.Key != "" {
+		return Policy{}.WithDefaults(), nil
+	}
+	return Policy{}, fmt.Errorf("%w: destination`},
+	{name: "a row is retried though its retention is over", file: movesGo,
+		from: `!row.ExpiresAt.IsZero() && !now.Before(row.ExpiresAt)`, to: `false`},
+	{name: "a retry has no new budget", file: movesGo, from: `, s.NewBudget = StatusPending, laneOf(p, row, DueLane), now, true`, to: ` = StatusPending, laneOf(p, row, DueLane), now`},
+
+	{name: "logs show keys", file: idGo,
+		from: `sum := sha256.Sum256([]byte(id.PK()))
+`, to: `return id.PK()
+	sum := sha256.Sum256([]byte(id.PK()))
+`},
+}

@@ -1,0 +1,172 @@
+package routingsim
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/landfall-dev/landfall/internal/lab/sim/stage"
+	"github.com/landfall-dev/landfall/internal/routing"
+	"github.com/landfall-dev/landfall/internal/routingdb"
+)
+
+// instance is a router as it lives from invocation to invocation, until it crashes.
+type instance struct {
+	*world
+	number int
+	router *routing.Router
+	reader *routingdb.Groups
+	skew   time.Duration
+	busy   bool
+	// process is the invocation under way.
+	process *process
+	// lapses are the deadlines that it surely saw pass, deadlines all that it knows of.
+	lapses, deadlines map[lapse]time.Time
+}
+
+// process is one invocation of the router, or what a consumer does about one copy of a message.
+type process struct {
+	*stage.Process
+	*world
+	// store is the receipts as it sees them.
+	store routing.Receipts
+	told  told
+}
+
+// call is one call that a process makes to a port.
+type call struct {
+	*process
+	*stage.Call
+}
+
+func (p *process) call(kind string, subject any, slot int) *call {
+	return &call{p, p.Call(kind, subject, slot, p.odds)}
+}
+
+// start makes a process.
+func (w *world) start(kind string, timeout, skew time.Duration) (*process, *stage.Dice) {
+	started, d := w.Start(kind, timeout)
+	started.Skew = skew
+	p := &process{Process: started, world: w, told: newTold()}
+	p.store = w.receipts.open(p)
+	return p, d
+}
+
+// poll is who asks a queue for messages and invokes the router about them, until the world ends.
+func (q *queue) poll(slot int) {
+	sleep := func(d time.Duration) { _ = stage.SleepUntil(context.Background(), q.Instant(time.Now().Add(d), slot)) }
+	for sleep(0); ; {
+		q.Mu.Lock()
+		batch := q.receive()
+		next, open := q.next()
+		over := q.over
+		wait, throttled := time.Duration(0), false
+		if len(batch) > 0 && q.troubled() {
+			if q.Chance(q.ingress.wait) {
+				wait = q.Between(time.Second, time.Minute)
+			}
+			if throttled = q.Chance(q.ingress.throttle); throttled {
+				q.Happened["throttled"]++
+			}
+		}
+		q.Mu.Unlock()
+		const patience = time.Second // something may be shown earlier
+		switch {
+		case over:
+			return
+		case len(batch) == 0 && open:
+			sleep(min(max(time.Until(next), 0), patience))
+		case len(batch) == 0:
+			sleep(patience)
+		case throttled:
+			sleep(patience)
+		default:
+			if wait > 0 {
+				sleep(wait)
+			}
+			q.invoke(batch)
+			sleep(0)
+		}
+	}
+}
+
+// invoke is one invocation of the router, by an instance that is free or new.
+func (q *queue) invoke(batch []routing.Incoming) {
+	q.Mu.Lock()
+	i := q.free()
+	p, _ := q.start("router", q.timeout, i.skew)
+	i.process, i.busy = p, true
+	ids := make([]string, len(batch))
+	for n, in := range batch {
+		ids[n] = in.ID
+	}
+	p.Note(p.Number, "instance %d is given %v of %s, clock %v", i.number, ids, q.name, i.skew)
+	q.law.invoked(i, batch)
+	q.Mu.Unlock()
+
+	ctx, cancel := context.WithTimeout(p.Ctx, q.timeout-time.Second)
+	handled := i.router.Route(ctx, batch)
+	cancel()
+
+	q.Mu.Lock()
+	ended := p.Ctx.Err() == nil
+	if ended {
+		q.law.routed(i, batch, handled)
+	} else if !p.Dead {
+		p.Die("is stopped, its time is over")
+	}
+	i.busy = false
+	if p.Dead {
+		q.instances = slices.DeleteFunc(q.instances, func(other *instance) bool { return other == i })
+	}
+	q.Mu.Unlock()
+	if ended {
+		q.settle(p, batch, handled)
+	}
+	p.Kill()
+}
+
+// settle deletes what the router did not keep.
+func (q *queue) settle(p *process, batch []routing.Incoming, handled []routing.Handled) {
+	c := p.call("settle", "", 0)
+	if c.Step(p.Ctx) != nil {
+		return
+	}
+	q.Mu.Lock()
+	defer q.Mu.Unlock()
+	for i, h := range handled {
+		if !h.Kept && !(q.troubled() && c.Chance(c.Odds.Refuse/2)) {
+			_ = q.delete(p.Number, batch[i].Handle)
+		}
+	}
+}
+
+// free is an instance that has nothing to do, or a new one.
+func (w *world) free() *instance {
+	if i := slices.IndexFunc(w.instances, func(i *instance) bool { return !i.busy }); i >= 0 {
+		return w.instances[i]
+	}
+	w.born++
+	i := &instance{world: w, number: w.born, lapses: map[lapse]time.Time{}, deadlines: map[lapse]time.Time{}}
+	d := stage.Roll(w.Seed, "instance", i.number)
+	if w.skew > 0 {
+		i.skew = time.Duration((2*d.Unit() - 1) * float64(w.skew)).Truncate(time.Millisecond)
+	}
+	i.reader = newGroups(i)
+	i.router = &routing.Router{
+		Receipts: &receiptsPort{i}, Groups: &groupsPort{i}, Ingress: &ingressPort{i}, Forwarder: &forwarderPort{i},
+		DeadLetters: &deadLettersPort{i}, Observer: i, Rand: i, Now: func() time.Time { return time.Now().Add(i.skew) },
+	}
+	w.instances = append(w.instances, i)
+	return i
+}
+
+// Read makes tokens.
+func (i *instance) Read(b []byte) (int, error) { return i.process.Read(b) }
+
+// Routed implements [routing.Observer].
+func (i *instance) Routed(h routing.Handled) {
+	i.Mu.Lock()
+	defer i.Mu.Unlock()
+	i.law.heard(i.process, h)
+}
