@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/landfall-dev/landfall/internal/config"
+	"github.com/landfall-dev/landfall/internal/outbox"
 	"github.com/landfall-dev/landfall/internal/outboxdb"
 )
 
@@ -68,7 +69,7 @@ func (a *app) destinations(ctx context.Context) (*destinations, error) {
 }
 
 // view is a destination, of the configuration or not, under a control.
-func (d *destinations) view(name string, c outboxdb.Control) destinationView {
+func (d *destinations) view(name string, c outbox.Control) destinationView {
 	v := destinationView{Destination: name, State: stateUnknown, Reason: c.Reason, ChangedBy: c.By, ChangedAt: instant(c.At)}
 	if c.Unreadable != nil {
 		v.Unreadable = c.Unreadable.Error()
@@ -81,7 +82,7 @@ func (d *destinations) view(name string, c outboxdb.Control) destinationView {
 	switch {
 	case of.Retired:
 		v.State, v.Concurrency = stateRetired, 0
-	case c.Paused:
+	case c.Stops():
 		v.State, v.Concurrency = statePaused, 0
 	case 0 < c.MaxConcurrency && c.MaxConcurrency < of.Concurrency:
 		v.State, v.Concurrency = stateLimited, c.MaxConcurrency
@@ -90,15 +91,15 @@ func (d *destinations) view(name string, c outboxdb.Control) destinationView {
 }
 
 // control is what is said about one destination, nothing perhaps.
-func (d *destinations) control(ctx context.Context, name string) (outboxdb.Control, error) {
+func (d *destinations) control(ctx context.Context, name string) (outbox.Control, error) {
 	all, err := d.controls.Read(ctx)
 	if err != nil {
-		return outboxdb.Control{}, d.table.explain(err)
+		return outbox.Control{}, d.table.explain(err)
 	}
-	if i := slices.IndexFunc(all, func(c outboxdb.Control) bool { return c.Destination == name }); i >= 0 {
+	if i := slices.IndexFunc(all, func(c outbox.Control) bool { return c.Destination == name }); i >= 0 {
 		return all[i], nil
 	}
-	return outboxdb.Control{Destination: name}, nil
+	return outbox.Control{Destination: name}, nil
 }
 
 func (a *app) destinationsListCommand() *cobra.Command {
@@ -119,7 +120,7 @@ func (a *app) destinationsList(ctx context.Context) error {
 	if err != nil {
 		return d.table.explain(err)
 	}
-	said := map[string]outboxdb.Control{}
+	said := map[string]outbox.Control{}
 	for _, c := range controls {
 		said[c.Destination] = c
 	}

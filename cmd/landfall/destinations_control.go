@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/landfall-dev/landfall/internal/outbox"
 	"github.com/landfall-dev/landfall/internal/outboxdb"
 )
 
@@ -25,7 +26,7 @@ are. Rows whose outcome is unknown are still asked about.` + when,
 		Args: cobra.ExactArgs(1),
 	}, true, func(ctx context.Context, d *destinations, s said) error {
 		return d.controls.Pause(ctx, s.destination, s.reason, s.by)
-	}, func(c *outboxdb.Control, _ said) { c.Paused = true })
+	}, func(c *outbox.Control, _ said) { c.Paused = true })
 }
 
 func (a *app) destinationsResumeCommand() *cobra.Command {
@@ -36,7 +37,7 @@ func (a *app) destinationsResumeCommand() *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 	}, false, func(ctx context.Context, d *destinations, s said) error {
 		return d.controls.Resume(ctx, s.destination, s.reason, s.by)
-	}, func(c *outboxdb.Control, _ said) { c.Paused = false })
+	}, func(c *outbox.Control, _ said) { c.Paused = false })
 }
 
 func (a *app) destinationsLimitCommand() *cobra.Command {
@@ -48,7 +49,7 @@ nothing. Runs overlap, and there are parallelism of them, each with its own N; s
 		Args: cobra.ExactArgs(2),
 	}, true, func(ctx context.Context, d *destinations, s said) error {
 		return d.controls.Limit(ctx, s.destination, s.limit, s.reason, s.by)
-	}, func(c *outboxdb.Control, s said) { c.MaxConcurrency = s.limit })
+	}, func(c *outbox.Control, s said) { c.MaxConcurrency = s.limit })
 }
 
 func (a *app) destinationsUnlimitCommand() *cobra.Command {
@@ -59,7 +60,7 @@ func (a *app) destinationsUnlimitCommand() *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 	}, false, func(ctx context.Context, d *destinations, s said) error {
 		return d.controls.Unlimit(ctx, s.destination, s.reason, s.by)
-	}, func(c *outboxdb.Control, _ said) { c.MaxConcurrency = 0 })
+	}, func(c *outbox.Control, _ said) { c.MaxConcurrency = 0 })
 }
 
 // said is what a person says about a destination.
@@ -70,7 +71,7 @@ type said struct {
 }
 
 // controlCommand makes a command of what it writes, and of what a control becomes by it.
-func (a *app) controlCommand(cmd *cobra.Command, needsReason bool, do func(context.Context, *destinations, said) error, becomes func(*outboxdb.Control, said)) *cobra.Command {
+func (a *app) controlCommand(cmd *cobra.Command, needsReason bool, do func(context.Context, *destinations, said) error, becomes func(*outbox.Control, said)) *cobra.Command {
 	var s said
 	s.flags(cmd)
 	cmd.Flags().StringVar(&s.reason, "reason", "", "why; it is kept")

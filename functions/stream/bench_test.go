@@ -216,7 +216,7 @@ func (p payload) image() string {
 // noControls hold nothing back.
 type noControls struct{}
 
-func (noControls) Read(context.Context) ([]outboxdb.Control, error) { return nil, nil }
+func (noControls) Read(context.Context) ([]outbox.Control, error) { return nil, nil }
 
 // claimed is a row as a claim returns it.
 func claimed(pk string) map[string]types.AttributeValue {

@@ -84,7 +84,7 @@ func TestTheBuiltFunctionMistakesNoEvent(t *testing.T) {
 	}
 
 	b.Put("charge", "order-3", "x")
-	b.RefusesOtherEvents("no batch of a DynamoDB stream",
+	b.RefusesOtherEvents("not a batch of a DynamoDB stream",
 		`{"Records":[{"eventSource":"aws:sqs"}]}`, `{"Records":[null]}`, `{"Records":[`+good+`,{"eventSource":"aws:s3"}]}`)
 	if row := b.Row("charge", "order-3"); row.Status != outbox.StatusPending {
 		t.Errorf("an event of another shape made the row %s", row.Status)

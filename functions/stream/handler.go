@@ -26,9 +26,9 @@ func (h *handler) handle(ctx context.Context, event json.RawMessage) (setup.Answ
 	}
 	fresh := make([]outbox.Fresh, len(rows))
 	for i, row := range rows {
-		fresh[i] = row.Fresh
+		fresh[i] = row.fresh
 	}
-	report, err := dispatcher.Deliver(ctx, fresh)
+	report, err := dispatcher.RunFastPath(ctx, fresh)
 	if err != nil {
 		h.Logger.ErrorContext(ctx, "rows are left to the sweep", "request_id", dispatcher.ClaimedBy, "error", err.Error())
 	}
@@ -40,13 +40,13 @@ func (h *handler) handle(ctx context.Context, event json.RawMessage) (setup.Answ
 func (h *handler) warnOfStrays(ctx context.Context, rows []newRow) {
 	var strays []newRow
 	for _, row := range rows {
-		to, known := h.Config.Destinations[row.Destination]
+		to, known := h.Config.Destinations[row.fresh.Destination]
 		if lane, err := outbox.ParseLane(row.lane); !known || err == nil && lane.Shard >= to.Shards {
 			strays = append(strays, row)
 		}
 	}
 	if len(strays) > 0 {
 		h.Logger.WarnContext(ctx, "rows are for a destination, or in one of its lanes, that the configuration does not have: "+
-			"unless it is being deployed, no sweep comes by", "rows", len(strays), "row", strays[0].ID)
+			"unless it is being deployed, no sweep comes by", "rows", len(strays), "row", strays[0].fresh.ID)
 	}
 }

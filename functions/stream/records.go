@@ -10,9 +10,9 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// errEvent is an event that no stream of a table sends.
-var errEvent = errors.New(`the event is no batch of a DynamoDB stream ("Records", each with "eventSource": "aws:dynamodb"): ` +
-	"is the function connected to something else?")
+// errEvent is an event that does not come from a table's stream.
+var errEvent = errors.New(`the event is not a batch of a DynamoDB stream ("Records", each with "eventSource": "aws:dynamodb"): ` +
+	"connect this function to the outbox table's stream alone")
 
 // record is what is read of a stream record. Payloads are not: what is sent is what the claim returns.
 type record struct {
@@ -31,8 +31,8 @@ type record struct {
 
 // newRow is a row that was put.
 type newRow struct {
-	outbox.Fresh
-	lane string
+	fresh outbox.Fresh
+	lane  string
 }
 
 // attribute is a text or a number; both are empty for anything else.
@@ -43,7 +43,7 @@ type attribute struct {
 
 // parseRecords returns the rows that were put, in the order of the event. A record that does not tell of a pending
 // row, or that cannot be read, is passed over: its row, if there is one, is in its lane. An event of another shape is
-// errEvent: a function that took whatever comes would hide a wrong connection for ever.
+// errEvent: a function that accepted any event would hide a wrong connection for ever.
 func parseRecords(event []byte) ([]newRow, error) {
 	var batch struct{ Records []record }
 	var wrong *json.UnmarshalTypeError // leaves empty what is of another type, and reads the rest

@@ -2,6 +2,9 @@ package bounded_test
 
 import (
 	"context"
+	"fmt"
+	"regexp"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,7 +12,7 @@ import (
 	"github.com/landfall-dev/landfall/internal/bounded"
 )
 
-func TestACallThatHangsOrPanicsHoldsNobodyUp(t *testing.T) {
+func TestCallReturnsWhenTheCallHangsOrPanics(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name string
@@ -18,7 +21,7 @@ func TestACallThatHangsOrPanicsHoldsNobodyUp(t *testing.T) {
 		took time.Duration
 	}{
 		{"answers", func(context.Context) string { return "answer" }, "answer", 0},
-		{"panics", func(context.Context) string { panic("at the disco") }, "panicked", 0},
+		{"panics", func(context.Context) string { panic("at the disco") }, "", 0},
 		{"notices", func(ctx context.Context) string {
 			<-ctx.Done()
 			return "noticed"
@@ -34,12 +37,33 @@ func TestACallThatHangsOrPanicsHoldsNobodyUp(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
-			got := bounded.Call(t.Context(), began.Add(time.Minute), "panicked", "silent", c.call)
-			if took := time.Since(began); got != c.want || took != c.took {
+			got, panicked := bounded.Call(t.Context(), began.Add(time.Minute), "silent", c.call)
+			if took := time.Since(began); got != c.want || took != c.took || (panicked != nil) != (c.name == "panics") {
 				t.Errorf("%s: %q after %v, want %q after %v", c.name, got, took, c.want, c.took)
 			}
-			time.Sleep(time.Hour) // the call ends, too, and disturbs nobody
+			time.Sleep(time.Hour) // the call ends, too, without harm
 		})
+	}
+}
+
+type secretValue struct{ text string }
+
+//go:noinline
+func panicsWith(v secretValue, key [3]byte, amount int) string { panic(v) }
+
+func TestAPanicIsKnownByItsTypeAndStackWithoutAnyValue(t *testing.T) {
+	t.Parallel()
+	_, panicked := bounded.Call(t.Context(), time.Now().Add(time.Minute), "", func(context.Context) string {
+		return panicsWith(secretValue{"at the disco"}, [3]byte{0xca, 0xfe, 0x42}, 0xdecaf)
+	})
+	if panicked == nil || panicked.Type != "bounded_test.secretValue" || len(panicked.Stack) < 2 ||
+		!regexp.MustCompile(`^\S+/internal/bounded_test\.panicsWith bounded_test\.go:\d+$`).MatchString(panicked.Stack[0]) {
+		t.Fatalf("%+v", panicked)
+	}
+	for _, value := range []string{"disco", "0xca", "decaf"} {
+		if strings.Contains(fmt.Sprint(*panicked), value) {
+			t.Errorf("%s is in %v", value, *panicked)
+		}
 	}
 }
 

@@ -45,7 +45,7 @@ type Rule struct {
 // Answer is what a rule concludes: "completed", "failed", "not_found" or "unresolved".
 type Answer outbox.AnswerKind
 
-var answers = []outbox.AnswerKind{outbox.TookEffect, outbox.HadNoEffect, outbox.NeverArrived, outbox.Undecided}
+var answers = []outbox.AnswerKind{outbox.AnswerCompleted, outbox.AnswerFailed, outbox.AnswerNotFound, outbox.AnswerUnresolved}
 
 // unsaid marks an answer that nobody wrote.
 const unsaid Answer = -1

@@ -16,9 +16,9 @@ func (c *Config) Timeouts() map[string]time.Duration {
 		longest = max(longest, time.Duration(d.SendTimeout))
 	}
 	timeouts := map[string]time.Duration{
-		"dispatch":  outbox.ClaimFor + longest + outbox.ClaimMargin + slack,
-		"reconcile": outbox.ClaimFor + outbox.LookupTimeout + outbox.ClaimMargin + slack,
-		"stream":    outbox.DeliverFor + longest + outbox.ClaimMargin + slack,
+		"dispatch":  outbox.SweepFor + longest + outbox.ClaimMargin + slack,
+		"reconcile": outbox.SweepFor + outbox.LookupTimeout + outbox.ClaimMargin + slack,
+		"stream":    outbox.FastPathFor + longest + outbox.ClaimMargin + slack,
 	}
 	if len(c.Groups) > 0 {
 		timeouts["route"] = routing.DefaultReserve + routing.DefaultForwardTimeout + slack

@@ -145,11 +145,11 @@ func (h *HTTP) Look(ctx context.Context, row outbox.Row) outbox.Answer {
 	}
 	a := judge(h.rules, x.Answer)
 	switch age := x.Answer.Header.Get("Age"); {
-	case a.Kind == outbox.NeverArrived && h.template.doubtful(row):
+	case a.Kind == outbox.AnswerNotFound && h.template.doubtful(row):
 		return outbox.Answer{Code: CodePathDoubtful}
-	case a.Kind == outbox.NeverArrived && age != "" && age != "0":
+	case a.Kind == outbox.AnswerNotFound && age != "" && age != "0":
 		return outbox.Answer{Code: CodeCached}
-	case a.Kind == outbox.TookEffect:
+	case a.Kind == outbox.AnswerCompleted:
 		a.Ref = h.refOf(x.Answer)
 	}
 	return a

@@ -30,9 +30,9 @@ func TestMain(m *testing.M) {
 
 // byStatus are rules as a configuration would have them.
 var byStatus = []lookup.Rule{
-	{Status: 200, Pointer: "/status", Equals: "succeeded", Then: outbox.TookEffect},
-	{Status: 200, Pointer: "/status", Equals: "failed", Then: outbox.HadNoEffect},
-	{Status: 404, Then: outbox.NeverArrived},
+	{Status: 200, Pointer: "/status", Equals: "succeeded", Then: outbox.AnswerCompleted},
+	{Status: 200, Pointer: "/status", Equals: "failed", Then: outbox.AnswerFailed},
+	{Status: 404, Then: outbox.AnswerNotFound},
 }
 
 func newHTTP(t testing.TB, o lookup.HTTPOptions) *lookup.HTTP {
@@ -117,11 +117,11 @@ func TestNoAnswerIsBelievedBeyondItsRules(t *testing.T) {
 	t.Parallel()
 	// wide has rules that a careless reader would fall through to.
 	wide := append(byStatus[:3:3],
-		lookup.Rule{Status: 200, Pointer: "/count", Equals: "0", Then: outbox.NeverArrived},
-		lookup.Rule{Status: 200, Pointer: "/items/0/ok", Equals: "true", Then: outbox.TookEffect},
-		lookup.Rule{Status: 202, Then: outbox.Undecided},
-		lookup.Rule{Status: 200, Then: outbox.NeverArrived},
-		lookup.Rule{Status: 301, Then: outbox.TookEffect},
+		lookup.Rule{Status: 200, Pointer: "/count", Equals: "0", Then: outbox.AnswerNotFound},
+		lookup.Rule{Status: 200, Pointer: "/items/0/ok", Equals: "true", Then: outbox.AnswerCompleted},
+		lookup.Rule{Status: 202, Then: outbox.AnswerUnresolved},
+		lookup.Rule{Status: 200, Then: outbox.AnswerNotFound},
+		lookup.Rule{Status: 301, Then: outbox.AnswerCompleted},
 	)
 	deep := strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)
 	for _, c := range []struct {
@@ -130,51 +130,51 @@ func TestNoAnswerIsBelievedBeyondItsRules(t *testing.T) {
 		want   outbox.AnswerKind
 		code   string // below landfall.lookup.http.
 	}{
-		{"it succeeded", says(answer(200, `{"status": "succeeded"}`)), outbox.TookEffect, ""},
-		{"it failed", says(answer(200, `{"status": "failed"}`)), outbox.HadNoEffect, ""},
-		{"the first rule that matches", says(answer(200, `{"status": "failed", "count": 0}`)), outbox.HadNoEffect, ""},
-		{"a number", says(answer(200, `{"count": 0}`)), outbox.NeverArrived, ""},
-		{"a truth value in a list", says(answer(200, `{"count": 1, "items": [{"ok": true}]}`)), outbox.TookEffect, ""},
-		{"a shorter list", says(answer(200, `{"count": 1, "items": []}`)), outbox.NeverArrived, ""},
-		{"nothing of it", says(answer(200, `{}`)), outbox.NeverArrived, ""},
-		{"null", says(answer(200, `{"status": null}`)), outbox.NeverArrived, ""},
-		{"another spelling", says(answer(200, `{"status": "Succeeded"}`)), outbox.NeverArrived, ""},
-		{"a name in another spelling", says(answer(200, `{"STATUS": "failed"}`)), outbox.NeverArrived, ""},
-		{"a status without a rule", says(answer(410, ``)), outbox.Undecided, "status_410"},
-		{"a status of trouble", says(answer(503, `{"status": "failed"}`)), outbox.Undecided, "status_503"},
-		{"a rule that decides nothing", says(answer(202, ``)), outbox.Undecided, "unresolved"},
-		{"a redirect is not followed", says("HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n"), outbox.Undecided, "status_302"},
-		{"a redirect with a rule", says("HTTP/1.1 301 Moved\r\nLocation: /charges/1\r\nContent-Length: 0\r\n\r\n"), outbox.TookEffect, ""},
-		{"nothing there, says a cache", says("HTTP/1.1 404 Not\r\nAge: 3\r\nContent-Length: 0\r\n\r\n"), outbox.Undecided, "cached"},
-		{"nothing there, says who asked anew", says("HTTP/1.1 404 Not\r\nAge: 0\r\nContent-Length: 0\r\n\r\n"), outbox.NeverArrived, ""},
-		{"it succeeded, says a cache", says("HTTP/1.1 200 OK\r\nAge: 3\r\n\r\n{\"status\": \"succeeded\"}"), outbox.TookEffect, ""},
-		{"an interim answer", says("HTTP/1.1 103 Early\r\n\r\n" + answer(404, "")), outbox.NeverArrived, ""},
-		{"a body that was cut, which no rule is about", says("HTTP/1.1 404 Not\r\nContent-Length: 100\r\n\r\nx"), outbox.NeverArrived, ""},
+		{"it succeeded", says(answer(200, `{"status": "succeeded"}`)), outbox.AnswerCompleted, ""},
+		{"it failed", says(answer(200, `{"status": "failed"}`)), outbox.AnswerFailed, ""},
+		{"the first rule that matches", says(answer(200, `{"status": "failed", "count": 0}`)), outbox.AnswerFailed, ""},
+		{"a number", says(answer(200, `{"count": 0}`)), outbox.AnswerNotFound, ""},
+		{"a truth value in a list", says(answer(200, `{"count": 1, "items": [{"ok": true}]}`)), outbox.AnswerCompleted, ""},
+		{"a shorter list", says(answer(200, `{"count": 1, "items": []}`)), outbox.AnswerNotFound, ""},
+		{"nothing of it", says(answer(200, `{}`)), outbox.AnswerNotFound, ""},
+		{"null", says(answer(200, `{"status": null}`)), outbox.AnswerNotFound, ""},
+		{"another spelling", says(answer(200, `{"status": "Succeeded"}`)), outbox.AnswerNotFound, ""},
+		{"a name in another spelling", says(answer(200, `{"STATUS": "failed"}`)), outbox.AnswerNotFound, ""},
+		{"a status without a rule", says(answer(410, ``)), outbox.AnswerUnresolved, "status_410"},
+		{"a status of trouble", says(answer(503, `{"status": "failed"}`)), outbox.AnswerUnresolved, "status_503"},
+		{"a rule that decides nothing", says(answer(202, ``)), outbox.AnswerUnresolved, "unresolved"},
+		{"a redirect is not followed", says("HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n"), outbox.AnswerUnresolved, "status_302"},
+		{"a redirect with a rule", says("HTTP/1.1 301 Moved\r\nLocation: /charges/1\r\nContent-Length: 0\r\n\r\n"), outbox.AnswerCompleted, ""},
+		{"nothing there, says a cache", says("HTTP/1.1 404 Not\r\nAge: 3\r\nContent-Length: 0\r\n\r\n"), outbox.AnswerUnresolved, "cached"},
+		{"nothing there, says who asked anew", says("HTTP/1.1 404 Not\r\nAge: 0\r\nContent-Length: 0\r\n\r\n"), outbox.AnswerNotFound, ""},
+		{"it succeeded, says a cache", says("HTTP/1.1 200 OK\r\nAge: 3\r\n\r\n{\"status\": \"succeeded\"}"), outbox.AnswerCompleted, ""},
+		{"an interim answer", says("HTTP/1.1 103 Early\r\n\r\n" + answer(404, "")), outbox.AnswerNotFound, ""},
+		{"a body that was cut, which no rule is about", says("HTTP/1.1 404 Not\r\nContent-Length: 100\r\n\r\nx"), outbox.AnswerNotFound, ""},
 
-		{"a body that was cut", says("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"status\": \"failed\""), outbox.Undecided, "body_incomplete"},
-		{"a body that is too long", says(answer(200, strings.Repeat(" ", egress.MaxBody+1))), outbox.Undecided, "body_incomplete"},
-		{"no body", says(answer(200, "")), outbox.Undecided, "body_invalid"},
-		{"no JSON", says(answer(200, "<html>")), outbox.Undecided, "body_invalid"},
-		{"half of it", says(answer(200, `{"status": "failed"`)), outbox.Undecided, "body_invalid"},
-		{"two documents", says(answer(200, `{"status": "failed"} {"status": "succeeded"}`)), outbox.Undecided, "body_invalid"},
-		{"no UTF-8", says(answer(200, "{\"status\": \"failed\", \"x\": \"\xff\"}")), outbox.Undecided, "body_invalid"},
-		{"a byte order mark", says(answer(200, "\ufeff{}")), outbox.Undecided, "body_invalid"},
-		{"compressed unasked", says(answer(200, "\x1f\x8b\x08\x00")), outbox.Undecided, "body_invalid"},
-		{"nested without end", says(answer(200, deep)), outbox.Undecided, "body_invalid"},
-		{"a name twice", says(answer(200, `{"status": "failed", "status": "succeeded"}`)), outbox.Undecided, "body_ambiguous"},
-		{"a name twice, escaped", says(answer(200, `{"status": "failed", "st\u0061tus": "succeeded"}`)), outbox.Undecided, "body_ambiguous"},
-		{"a name twice, further down", says(answer(200, `{"status": "x", "a": [{"b": 1, "b": 2}]}`)), outbox.Undecided, "body_ambiguous"},
-		{"an object for a text", says(answer(200, `{"status": {"is": "failed"}}`)), outbox.Undecided, "value_invalid"},
-		{"a list for a text", says(answer(200, `{"status": ["failed"]}`)), outbox.Undecided, "value_invalid"},
-		{"a list for an object", says(answer(200, `["failed"]`)), outbox.Undecided, "value_invalid"},
-		{"a text for an object", says(answer(200, `"internal error"`)), outbox.Undecided, "value_invalid"},
-		{"a text for a list", says(answer(200, `{"items": "none"}`)), outbox.Undecided, "value_invalid"},
+		{"a body that was cut", says("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"status\": \"failed\""), outbox.AnswerUnresolved, "body_incomplete"},
+		{"a body that is too long", says(answer(200, strings.Repeat(" ", egress.MaxBody+1))), outbox.AnswerUnresolved, "body_incomplete"},
+		{"no body", says(answer(200, "")), outbox.AnswerUnresolved, "body_invalid"},
+		{"no JSON", says(answer(200, "<html>")), outbox.AnswerUnresolved, "body_invalid"},
+		{"half of it", says(answer(200, `{"status": "failed"`)), outbox.AnswerUnresolved, "body_invalid"},
+		{"two documents", says(answer(200, `{"status": "failed"} {"status": "succeeded"}`)), outbox.AnswerUnresolved, "body_invalid"},
+		{"no UTF-8", says(answer(200, "{\"status\": \"failed\", \"x\": \"\xff\"}")), outbox.AnswerUnresolved, "body_invalid"},
+		{"a byte order mark", says(answer(200, "\ufeff{}")), outbox.AnswerUnresolved, "body_invalid"},
+		{"compressed unasked", says(answer(200, "\x1f\x8b\x08\x00")), outbox.AnswerUnresolved, "body_invalid"},
+		{"nested without end", says(answer(200, deep)), outbox.AnswerUnresolved, "body_invalid"},
+		{"a name twice", says(answer(200, `{"status": "failed", "status": "succeeded"}`)), outbox.AnswerUnresolved, "body_ambiguous"},
+		{"a name twice, escaped", says(answer(200, `{"status": "failed", "st\u0061tus": "succeeded"}`)), outbox.AnswerUnresolved, "body_ambiguous"},
+		{"a name twice, further down", says(answer(200, `{"status": "x", "a": [{"b": 1, "b": 2}]}`)), outbox.AnswerUnresolved, "body_ambiguous"},
+		{"an object for a text", says(answer(200, `{"status": {"is": "failed"}}`)), outbox.AnswerUnresolved, "value_invalid"},
+		{"a list for a text", says(answer(200, `{"status": ["failed"]}`)), outbox.AnswerUnresolved, "value_invalid"},
+		{"a list for an object", says(answer(200, `["failed"]`)), outbox.AnswerUnresolved, "value_invalid"},
+		{"a text for an object", says(answer(200, `"internal error"`)), outbox.AnswerUnresolved, "value_invalid"},
+		{"a text for a list", says(answer(200, `{"items": "none"}`)), outbox.AnswerUnresolved, "value_invalid"},
 
-		{"nothing", says(""), outbox.Undecided, "cut"},
-		{"half a head", says("HTTP/1.1 404 Not Found\r\n"), outbox.Undecided, "cut"},
-		{"an endless head", says("HTTP/1.1 404 Not Found\r\n" + strings.Repeat("X: y\r\n", egress.MaxHead)), outbox.Undecided, "bad_answer"},
-		{"another protocol", says("SSH-2.0-OpenSSH_9.6\r\n"), outbox.Undecided, "bad_answer"},
-		{"a stall", (*egresstest.Conn).Drain, outbox.Undecided, "no_answer"},
+		{"nothing", says(""), outbox.AnswerUnresolved, "cut"},
+		{"half a head", says("HTTP/1.1 404 Not Found\r\n"), outbox.AnswerUnresolved, "cut"},
+		{"an endless head", says("HTTP/1.1 404 Not Found\r\n" + strings.Repeat("X: y\r\n", egress.MaxHead)), outbox.AnswerUnresolved, "bad_answer"},
+		{"another protocol", says("SSH-2.0-OpenSSH_9.6\r\n"), outbox.AnswerUnresolved, "bad_answer"},
+		{"a stall", (*egresstest.Conn).Drain, outbox.AnswerUnresolved, "no_answer"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -240,23 +240,23 @@ func TestNoRowIsSentAgainForTheSpellingOfItsKey(t *testing.T) {
 		status         int
 		want           outbox.AnswerKind
 	}{
-		{byKey, "order-42", "", 404, outbox.NeverArrived},
-		{byKey, "order:42@x y=z", "", 404, outbox.NeverArrived},
-		{byKey, "2026/42", "", 404, outbox.Undecided},
-		{byKey, `2026\42`, "", 404, outbox.Undecided},
-		{byKey, "100%", "", 404, outbox.Undecided},
-		{byKey, "a+b", "", 404, outbox.Undecided},
-		{byKey, "2026/42", "", 200, outbox.TookEffect},
-		{byKey, "order-42", "a/b", 404, outbox.NeverArrived},
-		{byRef, "2026/42", "ch_1", 404, outbox.NeverArrived},
-		{byRef, "order-42", "a/b", 404, outbox.Undecided},
-		{byQuery, "2026/42", "a+b", 404, outbox.NeverArrived},
+		{byKey, "order-42", "", 404, outbox.AnswerNotFound},
+		{byKey, "order:42@x y=z", "", 404, outbox.AnswerNotFound},
+		{byKey, "2026/42", "", 404, outbox.AnswerUnresolved},
+		{byKey, `2026\42`, "", 404, outbox.AnswerUnresolved},
+		{byKey, "100%", "", 404, outbox.AnswerUnresolved},
+		{byKey, "a+b", "", 404, outbox.AnswerUnresolved},
+		{byKey, "2026/42", "", 200, outbox.AnswerCompleted},
+		{byKey, "order-42", "a/b", 404, outbox.AnswerNotFound},
+		{byRef, "2026/42", "ch_1", 404, outbox.AnswerNotFound},
+		{byRef, "order-42", "a/b", 404, outbox.AnswerUnresolved},
+		{byQuery, "2026/42", "a+b", 404, outbox.AnswerNotFound},
 	} {
 		remote := egresstest.Serve(t, says(answer(c.status, `{"status": "succeeded"}`)))
 		r := row()
 		r.Key, r.RemoteRef = c.key, c.ref
 		a := newHTTP(t, lookup.HTTPOptions{URL: remote.URL + c.path}).Look(t.Context(), r)
-		if a.Kind != c.want || (a.Code == lookup.CodePathDoubtful) != (c.want == outbox.Undecided) {
+		if a.Kind != c.want || (a.Code == lookup.CodePathDoubtful) != (c.want == outbox.AnswerUnresolved) {
 			t.Errorf("%s with %q, %q, %d: %+v, want %s", c.path, c.key, c.ref, c.status, a, c.want)
 		}
 	}
@@ -296,10 +296,10 @@ func TestRequest(t *testing.T) {
 	r.Key, r.Trace, r.Payload, r.Headers = "a/b", trace, []byte("secret"), map[string]string{"X-Row": "secret"}
 	a := newHTTP(t, lookup.HTTPOptions{
 		URL: remote.URL + "/{idempotency_key}", Method: "POST", Headers: map[string]string{"authorization": "Bearer x"},
-		RefPointer: "/id", Rules: []lookup.Rule{{Status: 200, Then: outbox.TookEffect}},
+		RefPointer: "/id", Rules: []lookup.Rule{{Status: 200, Then: outbox.AnswerCompleted}},
 	}).Look(t.Context(), r)
 	remote.Close(t)
-	if a != (outbox.Answer{Kind: outbox.TookEffect}) {
+	if a != (outbox.Answer{Kind: outbox.AnswerCompleted}) {
 		t.Errorf("%+v, want completed without half a reference", a)
 	}
 	if got.Method != "POST" || got.RequestURI != "/a%2Fb" || got.ContentLength != 0 {
@@ -322,9 +322,9 @@ func TestReferenceFromAHeader(t *testing.T) {
 	remote := egresstest.Serve(t, says("HTTP/1.1 200 OK\r\nX-Charge: ch_1\r\nContent-Length: 0\r\n\r\n"))
 	for method, want := range map[string]string{"GET": "ch_1", "HEAD": "ch_1"} {
 		a := newHTTP(t, lookup.HTTPOptions{
-			URL: remote.URL + "/{idempotency_key}", Method: method, RefHeader: "X-Charge", Rules: []lookup.Rule{{Status: 200, Then: outbox.TookEffect}},
+			URL: remote.URL + "/{idempotency_key}", Method: method, RefHeader: "X-Charge", Rules: []lookup.Rule{{Status: 200, Then: outbox.AnswerCompleted}},
 		}).Look(t.Context(), row())
-		if a.Kind != outbox.TookEffect || a.Ref != want {
+		if a.Kind != outbox.AnswerCompleted || a.Ref != want {
 			t.Errorf("%s: %+v", method, a)
 		}
 	}
@@ -350,8 +350,8 @@ func TestNoLookupIsMadeThatCannotDecideOrLeaks(t *testing.T) {
 		"another scheme":               {URL: "ftp://secret/{idempotency_key}", Rules: byStatus},
 		"dots":                         {URL: "https://remote.test/secret/../{idempotency_key}", Rules: byStatus},
 		"another method":               {URL: good, Method: "DELETE", Rules: byStatus},
-		"no status":                    {URL: good, Rules: rules(lookup.Rule{Then: outbox.NeverArrived})},
-		"an interim status":            {URL: good, Rules: rules(lookup.Rule{Status: 100, Then: outbox.NeverArrived})},
+		"no status":                    {URL: good, Rules: rules(lookup.Rule{Then: outbox.AnswerNotFound})},
+		"an interim status":            {URL: good, Rules: rules(lookup.Rule{Status: 100, Then: outbox.AnswerNotFound})},
 		"a pointer without value":      {URL: good, Rules: rules(lookup.Rule{Status: 200, Pointer: "/x"})},
 		"a value without pointer":      {URL: good, Rules: rules(lookup.Rule{Status: 200, Equals: "x"})},
 		"a pointer that is none":       {URL: good, Rules: rules(lookup.Rule{Status: 200, Pointer: "x", Equals: "x"})},

@@ -33,12 +33,12 @@ func FuzzAnswer(f *testing.F) {
 		a := newHTTP(t, lookup.HTTPOptions{URL: remote.URL + "/{idempotency_key}", RefPointer: "/id"}).Look(t.Context(), row())
 		connections, requests := remote.Take(t)
 		switch {
-		case a.Kind == outbox.Undecided:
+		case a.Kind == outbox.AnswerUnresolved:
 			if !code.MatchString(a.Code) {
 				t.Errorf("%q: code %q", raw, a.Code)
 			}
-		case a.Kind == outbox.NeverArrived && egresstest.FinalStatus(raw) != "404",
-			a.Kind != outbox.NeverArrived && egresstest.FinalStatus(raw) != "200":
+		case a.Kind == outbox.AnswerNotFound && egresstest.FinalStatus(raw) != "404",
+			a.Kind != outbox.AnswerNotFound && egresstest.FinalStatus(raw) != "200":
 			t.Errorf("%q: %s", raw, a.Kind)
 		}
 		if connections != 1 || requests != 1 {

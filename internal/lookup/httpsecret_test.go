@@ -26,16 +26,16 @@ func (v *vault) GetSecretValue(context.Context, *secretsmanager.GetSecretValueIn
 // Who is refused has learnt nothing, unless the refusal is of today's secret and a rule says what it means.
 func TestARefusedSecretDecidesNothingThatItsSuccessorCouldTellOtherwise(t *testing.T) {
 	t.Parallel()
-	rules := []lookup.Rule{{Status: 200, Then: outbox.TookEffect}, {Status: 403, Then: outbox.NeverArrived}}
+	rules := []lookup.Rule{{Status: 200, Then: outbox.AnswerCompleted}, {Status: 403, Then: outbox.AnswerNotFound}}
 	for _, tc := range []struct {
 		name       string
 		versions   []string
 		want, next outbox.Answer
 		requests   int // of the first lookup
 	}{
-		{"good", []string{"two"}, outbox.Answer{Kind: outbox.TookEffect}, outbox.Answer{Kind: outbox.TookEffect}, 1},
-		{"rotated", []string{"one", "two"}, outbox.Answer{Code: "landfall.lookup.http.status_403"}, outbox.Answer{Kind: outbox.TookEffect}, 1},
-		{"today's", []string{"one"}, outbox.Answer{Kind: outbox.NeverArrived}, outbox.Answer{Kind: outbox.NeverArrived}, 1},
+		{"good", []string{"two"}, outbox.Answer{Kind: outbox.AnswerCompleted}, outbox.Answer{Kind: outbox.AnswerCompleted}, 1},
+		{"rotated", []string{"one", "two"}, outbox.Answer{Code: "landfall.lookup.http.status_403"}, outbox.Answer{Kind: outbox.AnswerCompleted}, 1},
+		{"today's", []string{"one"}, outbox.Answer{Kind: outbox.AnswerNotFound}, outbox.Answer{Kind: outbox.AnswerNotFound}, 1},
 		{"no header", []string{"two\n"}, outbox.Answer{Code: "landfall.lookup.http.secret_invalid"}, outbox.Answer{Code: "landfall.lookup.http.secret_invalid"}, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

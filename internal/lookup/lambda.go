@@ -92,7 +92,7 @@ func understand(body []byte) outbox.Answer {
 	object, _ := document.(map[string]any)
 	word, _ := object["outcome"].(string)
 	a := outbox.Answer{Kind: -1}
-	for _, kind := range []outbox.AnswerKind{outbox.TookEffect, outbox.HadNoEffect, outbox.NeverArrived, outbox.Undecided} {
+	for _, kind := range []outbox.AnswerKind{outbox.AnswerCompleted, outbox.AnswerFailed, outbox.AnswerNotFound, outbox.AnswerUnresolved} {
 		if word == kind.String() {
 			a.Kind = kind
 		}
@@ -103,10 +103,10 @@ func understand(body []byte) outbox.Answer {
 	if text, _ := object["code"].(string); stableCode.MatchString(text) {
 		a.Code = text
 	}
-	if text, _ := object["ref"].(string); a.Kind == outbox.TookEffect {
+	if text, _ := object["ref"].(string); a.Kind == outbox.AnswerCompleted {
 		a.Ref = keepable(text)
 	}
-	if a.Kind == outbox.Undecided && a.Code == "" {
+	if a.Kind == outbox.AnswerUnresolved && a.Code == "" {
 		a.Code = CodeUnresolved
 	}
 	return a

@@ -85,13 +85,13 @@ func TestNoAnswerOfAFunctionIsBelievedBeyondItsWords(t *testing.T) {
 	t.Parallel()
 	invalid := outbox.Answer{Code: lookup.CodeAnswerInvalid}
 	for body, want := range map[string]outbox.Answer{
-		`{"outcome": "completed", "ref": "ch_1", "code": "x"}`: {Kind: outbox.TookEffect, Ref: "ch_1", Code: "x"},
-		`{"outcome": "completed", "ref": "a\nb"}`:              {Kind: outbox.TookEffect},
-		`{"outcome": "completed", "ref": 7, "code": {}}`:       {Kind: outbox.TookEffect},
-		`{"outcome": "failed", "code": "card_declined"}`:       {Kind: outbox.HadNoEffect, Code: "card_declined"},
-		`{"outcome": "failed", "code": "Alice: declined"}`:     {Kind: outbox.HadNoEffect},
-		`{"outcome": "failed", "ref": "ch_1"}`:                 {Kind: outbox.HadNoEffect},
-		`{"outcome": "not_found", "more": [1, {"a": null}]}`:   {Kind: outbox.NeverArrived},
+		`{"outcome": "completed", "ref": "ch_1", "code": "x"}`: {Kind: outbox.AnswerCompleted, Ref: "ch_1", Code: "x"},
+		`{"outcome": "completed", "ref": "a\nb"}`:              {Kind: outbox.AnswerCompleted},
+		`{"outcome": "completed", "ref": 7, "code": {}}`:       {Kind: outbox.AnswerCompleted},
+		`{"outcome": "failed", "code": "card_declined"}`:       {Kind: outbox.AnswerFailed, Code: "card_declined"},
+		`{"outcome": "failed", "code": "Alice: declined"}`:     {Kind: outbox.AnswerFailed},
+		`{"outcome": "failed", "ref": "ch_1"}`:                 {Kind: outbox.AnswerFailed},
+		`{"outcome": "not_found", "more": [1, {"a": null}]}`:   {Kind: outbox.AnswerNotFound},
 		`{"outcome": "unresolved", "code": "remote.busy"}`:     {Code: "remote.busy"},
 		`{"outcome": "unresolved"}`:                            {Code: lookup.CodeUnresolved},
 		`{"outcome": "failed", "outcome": "not_found"}`:        {Code: lookup.CodeAnswerAmbiguous},
@@ -162,10 +162,10 @@ func FuzzFunctionAnswer(f *testing.F) {
 		a := l.Look(t.Context(), row())
 		var plain map[string]any
 		err := json.Unmarshal(body, &plain)
-		if a.Kind != outbox.Undecided && (err != nil || plain["outcome"] != a.Kind.String()) {
+		if a.Kind != outbox.AnswerUnresolved && (err != nil || plain["outcome"] != a.Kind.String()) {
 			t.Errorf("%q: %s", body, a.Kind)
 		}
-		if a.Kind == outbox.Undecided && a.Code == "" {
+		if a.Kind == outbox.AnswerUnresolved && a.Code == "" {
 			t.Errorf("%q: undecided without a code", body)
 		}
 	})

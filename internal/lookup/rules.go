@@ -44,7 +44,7 @@ func compile(rules []Rule, method string) (compiled []rule, err error) {
 			return nil, fmt.Errorf("rule %d: want pointer and equals, or neither", i+1)
 		case r.Pointer != "" && method == "HEAD":
 			return nil, fmt.Errorf("rule %d: an answer to HEAD has no body to point into", i+1)
-		case r.Then < outbox.Undecided || r.Then > outbox.NeverArrived:
+		case r.Then < outbox.AnswerUnresolved || r.Then > outbox.AnswerNotFound:
 			return nil, fmt.Errorf("rule %d: then: want completed, failed, not_found or unresolved", i+1)
 		}
 		compiled = append(compiled, rule{r, pointer})
@@ -78,7 +78,7 @@ func judge(rules []rule, a *egress.Answer) outbox.Answer {
 				continue
 			}
 		}
-		if r.Then == outbox.Undecided {
+		if r.Then == outbox.AnswerUnresolved {
 			return outbox.Answer{Code: CodeRule}
 		}
 		return outbox.Answer{Kind: r.Then}

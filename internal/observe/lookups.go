@@ -46,6 +46,7 @@ func (o *Observer) lookAttributes(l outbox.Look) []slog.Attr {
 			list = append(list, slog.String("answer_code", l.Answer.Code))
 		}
 	}
+	list = append(list, panicked(l.Panic)...)
 	list = append(list,
 		slog.String("status", cmp.Or(string(l.Status), "unsettled")),
 		slog.Float64("age_s", inMilliseconds(l.Age)/1000))

@@ -28,18 +28,18 @@ func TestNoDoubtIsSettledOrLeftUnsaid(t *testing.T) {
 		look outbox.Look
 		want string
 	}{
-		"completed": {with(func(l *outbox.Look) { l.Answer.Kind, l.Status = outbox.TookEffect, outbox.StatusCompleted }),
+		"completed": {with(func(l *outbox.Look) { l.Answer.Kind, l.Status = outbox.AnswerCompleted, outbox.StatusCompleted }),
 			`{"level":"INFO","msg":"lookup",` + row + `,"lookup":2,"asked":true,"answer":"completed","latency_ms":12,"status":"completed","age_s":90}`},
 		"never arrived, budget spent": {with(func(l *outbox.Look) {
-			l.Answer.Kind, l.Status, l.Code = outbox.NeverArrived, outbox.StatusFailed, outbox.CodeAttemptsExhausted
+			l.Answer.Kind, l.Status, l.Code = outbox.AnswerNotFound, outbox.StatusFailed, outbox.CodeAttemptsExhausted
 		}), `{"level":"WARN","msg":"lookup",` + row + `,"lookup":2,"asked":true,"answer":"not_found","latency_ms":12,"status":"failed","age_s":90,"code":"landfall.dispatch.attempts_exhausted"}`},
 		"unresolved": {with(func(l *outbox.Look) {
 			l.Answer.Code, l.Code, l.Status = "http.503", "http.503", outbox.StatusOutcomeUnknown
 		}),
 			`{"level":"WARN","msg":"lookup",` + row + `,"lookup":2,"asked":true,"answer":"unresolved","latency_ms":12,"status":"outcome_unknown","age_s":90,"code":"http.503"}`},
-		"somebody else was faster": {with(func(l *outbox.Look) { l.Answer.Kind, l.Err = outbox.NeverArrived, outbox.ErrConflict }),
+		"somebody else was faster": {with(func(l *outbox.Look) { l.Answer.Kind, l.Err = outbox.AnswerNotFound, outbox.ErrConflict }),
 			`{"level":"INFO","msg":"lookup",` + row + `,"lookup":2,"asked":true,"answer":"not_found","latency_ms":12,"status":"unsettled","age_s":90,"error":"the row has moved on"}`},
-		"not settled": {with(func(l *outbox.Look) { l.Answer.Kind, l.Err = outbox.TookEffect, errors.New("throttled") }),
+		"not settled": {with(func(l *outbox.Look) { l.Answer.Kind, l.Err = outbox.AnswerCompleted, errors.New("throttled") }),
 			`{"level":"ERROR","msg":"lookup",` + row + `,"lookup":2,"asked":true,"answer":"completed","latency_ms":12,"status":"unsettled","age_s":90,"error":"throttled"}`},
 		"ended unasked": {outbox.Look{ID: order42, Step: outbox.End, Status: outbox.StatusFailed, Code: outbox.CodeRowInvalid, Trace: "order-42"},
 			`{"level":"WARN","msg":"lookup",` + row + `,"lookup":1,"asked":false,"status":"failed","age_s":0,"code":"landfall.row.invalid"}`},
@@ -84,7 +84,7 @@ func TestSecretsAreNotInLogsOrMetricsOfLookups(t *testing.T) {
 	var log, metrics bytes.Buffer
 	o := New(Config{Logger: quiet(&log), Metrics: &metrics, Destinations: []string{"says", "panics"}})
 	r := outbox.Reconciler{Store: store, Observer: o, Destinations: []outbox.Destination{
-		{Name: "says", Lookup: asker(func(outbox.Row) outbox.Answer { return outbox.Answer{Kind: outbox.TookEffect, Ref: "alice-ref"} })},
+		{Name: "says", Lookup: asker(func(outbox.Row) outbox.Answer { return outbox.Answer{Kind: outbox.AnswerCompleted, Ref: "alice-ref"} })},
 		{Name: "panics", Lookup: asker(func(row outbox.Row) outbox.Answer { panic(string(row.Payload)) })},
 	}}
 	for _, d := range r.Destinations {

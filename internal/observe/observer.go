@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/landfall-dev/landfall/internal/bounded"
 	"github.com/landfall-dev/landfall/internal/outbox"
 )
 
@@ -192,6 +193,14 @@ func level(a outbox.Attempt) slog.Level {
 // traceparent is the form of a W3C trace context. A row may carry anything in its place.
 var traceparent = regexp.MustCompile(`^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
 
+// panicked says of what type a panic's value was and where it happened, never the value.
+func panicked(p *bounded.Panic) []slog.Attr {
+	if p == nil {
+		return nil
+	}
+	return []slog.Attr{slog.String("panic", p.Type), slog.Any("stack", p.Stack)}
+}
+
 // attributes are the wide part of a line: everything that is known of an attempt and may be told.
 func (o *Observer) attributes(a outbox.Attempt) []slog.Attr {
 	destination := o.destination(a.ID.Destination)
@@ -209,6 +218,7 @@ func (o *Observer) attributes(a outbox.Attempt) []slog.Attr {
 			list = append(list, slog.String("outcome_code", a.Outcome.Code))
 		}
 	}
+	list = append(list, panicked(a.Panic)...)
 	list = append(list, slog.String("status", cmp.Or(string(a.Status), "unsettled")))
 	if a.Code != "" {
 		list = append(list, slog.String("code", a.Code))

@@ -2,6 +2,73 @@ package outbox
 
 import "time"
 
+// OutcomeKind is what a sender knows about one attempt.
+type OutcomeKind int
+
+const (
+	// KindUnknown: the effect may or may not have happened. It is the zero value, so that a sender
+	// that forgot to say is not believed to have failed or succeeded.
+	KindUnknown OutcomeKind = iota
+	// KindCompleted: the remote says that the effect happened, now or at an earlier attempt.
+	KindCompleted
+	// KindRetryable: demonstrably the effect did not happen; a later attempt may succeed.
+	KindRetryable
+	// KindPermanent: demonstrably the effect did not happen, and the same attempt would be refused again.
+	KindPermanent
+)
+
+func (k OutcomeKind) String() string {
+	switch k {
+	case KindCompleted:
+		return "completed"
+	case KindRetryable:
+		return "retryable"
+	case KindPermanent:
+		return "permanent"
+	default:
+		return "unknown"
+	}
+}
+
+// Outcome is the fact that a sender reports about one attempt. What follows from it is decided by
+// [Decide], never by the sender.
+type Outcome struct {
+	Kind OutcomeKind
+	// Code is a stable, dotted code of the trouble, free of payload, key and secret.
+	Code string
+	// Ref is what the remote called the effect, if it said so.
+	Ref string
+	// After is how long the remote asked to wait; for KindRetryable and KindUnknown.
+	After time.Duration
+}
+
+// Completed says that the effect happened; ref is what the remote calls it, or "".
+func Completed(ref string) Outcome { return Outcome{Kind: KindCompleted, Ref: ref} }
+
+// Retryable says that the attempt demonstrably did not arrive. after is the wait that the remote
+// asked for, or 0.
+func Retryable(code string, after time.Duration) Outcome {
+	return Outcome{Kind: KindRetryable, Code: code, After: after}
+}
+
+// Permanent says that the attempt demonstrably had no effect and that repeating it is of no use.
+func Permanent(code string) Outcome { return Outcome{Kind: KindPermanent, Code: code} }
+
+// Unknown says that the attempt may have arrived; ref is what the remote calls it, if it got that far.
+func Unknown(ref, code string) Outcome { return Outcome{Kind: KindUnknown, Ref: ref, Code: code} }
+
+// Codes that the domain itself writes. Senders have their own, below "landfall.<kind>.".
+const (
+	CodeAttemptsExhausted = "landfall.dispatch.attempts_exhausted"
+	CodeExpired           = "landfall.dispatch.expired"
+	CodeWindowOver        = "landfall.dispatch.window_over"
+	CodeRowInvalid        = "landfall.row.invalid"
+	CodeClaimAbandoned    = "landfall.claim.abandoned"
+	CodeClaimLate         = "landfall.claim.late"
+	CodeSenderPanicked    = "landfall.sender.panicked"
+	CodeNoAnswer          = "landfall.sender.no_answer"
+)
+
 // Decide is what follows from the outcome of an attempt. row is the row as claimed, now is after the
 // send. It is the table of the design, "Dispatching":
 //
@@ -90,4 +157,102 @@ func later(a, b time.Time) time.Time {
 		return a
 	}
 	return b
+}
+
+// StepKind is what a dispatcher does with a row that it did not simply claim.
+type StepKind int
+
+const (
+	// Skip: nothing is due; the index was stale, or the destination is retired.
+	Skip StepKind = iota
+	// InFlight: somebody holds a live claim.
+	InFlight
+	// ClaimFrom: claim it, conditional on what was read.
+	ClaimFrom
+	// TakeOver: claim it alone and after all others (I8), from a holder that is gone or after one that was.
+	TakeOver
+	// End: settle it without a send.
+	End
+	// Ask: ask the remote what became of it.
+	Ask
+	// AwaitPerson: nothing but a person can tell what became of it.
+	AwaitPerson
+)
+
+// Step is what to do with a row; Settlement belongs to End.
+type Step struct {
+	Kind       StepKind
+	Settlement Settlement
+}
+
+// Examine decides about a row as it was read: after a refused claim, or instead of one.
+//
+//	pending, not due                              skip
+//	pending, unreadable                           end: failed; outcome_unknown if an attempt may have arrived
+//	pending, past deliver_by, budget or window    end: likewise
+//	pending, destination retired                  skip
+//	pending, its last claim was abandoned         claim alone
+//	pending                                       claim, conditional on what was read
+//	dispatching, claim alive (5 s for clocks)     in flight
+//	dispatching, may be sent again                take over
+//	dispatching                                   end: outcome_unknown
+//	anything else                                 skip
+func Examine(p Policy, row Row, now time.Time) Step {
+	switch {
+	case row.Status == StatusDispatching:
+		return examineClaimed(p, row, now)
+	case row.Status == StatusOutcomeUnknown || row.Status.Terminal() || row.Status == "":
+		return Step{Kind: Skip}
+	case row.LaneAt.After(now):
+		return Step{Kind: Skip}
+	case row.Unreadable != nil:
+		return end(p, row, row.Status != StatusPending && row.Token != "", CodeRowInvalid, now)
+	case p.Retired && !row.expired(now):
+		return Step{Kind: Skip}
+	}
+	if code := obstacle(p, row, now); code != "" {
+		return end(p, row, false, code, now)
+	}
+	if row.crashed() {
+		return Step{Kind: TakeOver}
+	}
+	return Step{Kind: ClaimFrom}
+}
+
+func examineClaimed(p Policy, row Row, now time.Time) Step {
+	if !now.After(row.Until.Add(SkewMargin)) {
+		return Step{Kind: InFlight}
+	}
+	if row.Unreadable != nil {
+		return end(p, row, true, CodeRowInvalid, now)
+	}
+	if abandoned := row.suspected(now); p.Retired || obstacle(p, abandoned, now) != "" {
+		return end(p, row, true, CodeClaimAbandoned, now)
+	}
+	return Step{Kind: TakeOver}
+}
+
+// end settles a row that was read, without a send. suspect says that its last claim may have been
+// sent though nothing on the row says so yet.
+func end(p Policy, row Row, suspect bool, code string, now time.Time) Step {
+	s := Settlement{ID: row.ID, From: &row}
+	if suspect && !row.MayHaveArrived() {
+		s.MaybeSince = row.suspected(now).MaybeSince
+		return Step{Kind: End, Settlement: s.without(p, row.suspected(now), code, now)}
+	}
+	return Step{Kind: End, Settlement: s.without(p, row, code, now)}
+}
+
+// suspected is the row with the attempt of its last claim taken for one that may have arrived.
+func (r Row) suspected(now time.Time) Row {
+	if r.MayHaveArrived() {
+		return r
+	}
+	for _, since := range []time.Time{r.ClaimedAt, r.CreatedAt, now} {
+		if !since.IsZero() {
+			r.MaybeSince = since
+			break
+		}
+	}
+	return r
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"time"
+
+	"github.com/landfall-dev/landfall/internal/bounded"
 )
 
 // Store is what the dispatcher needs of a table of rows. Every write is one conditional write; its
@@ -14,7 +16,7 @@ type Store interface {
 	List(ctx context.Context, lane Lane, before time.Time, after string) (page []Entry, next string, err error)
 	// Claim returns the row as claimed, or a [*RefusedError] that carries the row as it is.
 	Claim(ctx context.Context, c Claim) (Row, error)
-	// Settle returns nil or [ErrConflict]; any other error leaves open whether it took effect.
+	// Settle returns nil or [ErrConflict]; after any other error it is open whether the write took effect.
 	Settle(ctx context.Context, s Settlement) error
 	// Get reads strongly consistently. It returns [ErrNotFound] if there is no row.
 	Get(ctx context.Context, id ID) (Row, error)
@@ -38,7 +40,7 @@ type Destination struct {
 	Name   string
 	Policy Policy
 	Sender Sender
-	// Lookup is nil where the remote cannot be asked: then a person is.
+	// Lookup is nil where the remote cannot be asked: then a person decides.
 	Lookup Lookup
 }
 
@@ -61,10 +63,12 @@ type Attempt struct {
 	Sent    bool
 	Outcome Outcome
 	Latency time.Duration
+	// Panic is set if the sender panicked.
+	Panic *bounded.Panic
 	// Status is what the row was settled as, "" if it could not be settled: see Err.
 	Status Status
 	Code   string
-	// TakenOver says that the claim was won from a holder that was gone.
+	// TakenOver says that the claim was won from a process that is gone.
 	TakenOver bool
 	// Waited is from the row's creation to the claim.
 	Waited time.Duration
@@ -85,9 +89,11 @@ type Walk struct {
 
 // Timing of a run.
 const (
-	// ClaimFor is for how long a run claims before it drains. With the drain, a run overlaps the next
-	// sweep a minute later, which skips what is in flight.
-	ClaimFor = 55 * time.Second
+	// SweepFor is for how long a sweep claims before it drains. With the drain, a sweep overlaps the next
+	// one a minute later, which skips what is in flight. A reconciler asks for as long.
+	SweepFor = 55 * time.Second
+	// FastPathFor is for how long the fast path claims. The rows that it did not reach stay in their lanes.
+	FastPathFor = 10 * time.Second
 	// DefaultTotalConcurrency is how many sends of all destinations may be in flight in one run.
 	DefaultTotalConcurrency = 16
 )
@@ -106,7 +112,7 @@ type Dispatcher struct {
 	Now func() time.Time
 	// Rand is where tokens come from. Defaults to crypto/rand.Reader.
 	Rand io.Reader
-	// Part of Of restricts the run to a share of all lanes; the shares 0 to Of-1 are disjoint and
+	// Part of Of restricts a sweep to a part of all lanes; the parts 0 to Of-1 are disjoint and
 	// together cover every lane. Of 0 means all.
 	Part, Of int
 	// Stalls are what the fast path remembers from run to run; nil: nothing.
@@ -133,20 +139,18 @@ func (r Report) Claimed() int {
 // Empty reports whether the run found nothing to do.
 func (r Report) Empty() bool { return r.Claimed() == 0 && len(r.Ended) == 0 }
 
-// RunOnce walks the lanes of this dispatcher's part once: claims what is due, sends it, settles it. It
-// claims for at most ClaimFor, waits within that time for the rows that it put off itself, takes over
-// abandoned claims alone and after all others, however late that is, and returns when everything in flight
-// is settled. It never claims what ctx leaves no time to send and settle.
-//
-// The error, if any, joins what kept it from listing a lane or claiming a row; the report is complete
-// all the same, and a later run finds what this one missed.
-func (d *Dispatcher) RunOnce(ctx context.Context) (Report, error) {
-	if err := checkPart(d.Part, d.Of); err != nil {
-		return Report{}, err
+// file lists an attempt under what became of the row.
+func (r *Report) file(a Attempt) {
+	list := map[Status]*[]ID{
+		StatusCompleted: &r.Completed, StatusPending: &r.Retried, StatusFailed: &r.Failed,
+		StatusOutcomeUnknown: &r.Unknown, "": &r.Unsettled,
+	}[a.Status]
+	*list = append(*list, a.ID)
+	if a.TakenOver {
+		r.TakenOver = append(r.TakenOver, a.ID)
 	}
-	r := newRun(ctx, d, ClaimFor, func(d Destination) bool { return d.Policy.Retired })
-	r.eachDestination((*lanes).sweep)
-	r.takeOvers()
-	r.eachDestination((*lanes).finish)
-	return r.result()
+}
+
+func (r *Report) sort() {
+	sortIDs(r.Completed, r.Retried, r.Failed, r.Unknown, r.Unsettled, r.TakenOver, r.Ended)
 }

@@ -276,7 +276,7 @@ func TestTimeLeft(t *testing.T) {
 		w.put("mail", 20)
 		report := w.run()
 		w.expect("claimed", report.Claimed(), 6) // at 0, 10, ... 50 s
-		if last.After(begun.Add(outbox.ClaimFor)) {
+		if last.After(begun.Add(outbox.SweepFor)) {
 			w.Errorf("the last claim came after %v", last.Sub(begun))
 		}
 	})

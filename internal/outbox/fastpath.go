@@ -6,9 +6,6 @@ import (
 	"time"
 )
 
-// DeliverFor is for how long the fast path claims. What it did not come to stays in its lane.
-const DeliverFor = 10 * time.Second
-
 // Fresh is a row whose insertion was reported, with what was reported of its times. Nothing else of a report is
 // used: what is sent is what the claim returns.
 type Fresh struct {
@@ -16,10 +13,56 @@ type Fresh struct {
 	CreatedAt time.Time
 }
 
+// RunFastPath claims rows that were just put, before the sweep looks at them, sends them and settles them. It claims
+// only rows that were never claimed, for at most FastPathFor, and returns when everything in flight is settled.
+//
+// Reports may be repeated, late or missing. These rows stay in their lanes, for the sweep: a row of a destination that
+// is retired, stalls or is not configured here, a row for later, one whose claim is refused and one that is put off.
+//
+// The error, if any, joins what kept it from claiming a row; the report is complete all the same.
+func (d *Dispatcher) RunFastPath(ctx context.Context, rows []Fresh) (Report, error) {
+	of := map[string][]Fresh{}
+	known := map[ID]bool{}
+	for _, row := range rows {
+		if !known[row.ID] { // the same report may come twice
+			known[row.ID] = true
+			of[row.Destination] = append(of[row.Destination], row)
+		}
+	}
+	r := newRun(ctx, d, FastPathFor, func(d Destination) bool { return d.Policy.Retired || of[d.Name] == nil })
+	r.eachDestination(func(d *destinationRun) { d.startFresh(of[d.to.Name]) })
+	return r.result()
+}
+
+// startFresh starts an attempt at each row that is for now.
+func (d *destinationRun) startFresh(rows []Fresh) {
+	p, by := d.to.Policy, d.run.dispatcher
+	for _, row := range rows {
+		if p.Retired || by.Stalls.stands(d.to.Name) && len(by.Destinations) > 1 || row.LaneAt.After(d.dueBy(row, d.run.now())) {
+			continue
+		}
+		if !d.begin(true, func() {
+			now := d.run.now()
+			d.claim(Claim{ID: row.ID, At: now, Due: d.dueBy(row, now), Attempts: 1}, false)
+		}) {
+			return
+		}
+	}
+}
+
+// dueBy is by when a row must be due to be claimed now: its head start is for the fast path. The row exists, so
+// that it is later than its creation, even if the writer's clock is ahead.
+func (d *destinationRun) dueBy(row Fresh, now time.Time) time.Time {
+	if ahead := row.CreatedAt.Sub(now); 0 < ahead && ahead <= SkewMargin {
+		now = row.CreatedAt
+	}
+	return now.Add(d.to.Policy.HeadStart)
+}
+
 // Stalls are the destinations that held up the fast path lately. A batch ends when its last send does, and the
 // batches behind it wait: the rows of a destination that stalls are left to the sweep for a while, where no other
-// waits for them, unless there is no other. The zero value is ready, to be kept from one [Dispatcher.Deliver] to the
-// next; it is safe for concurrent use.
+// waits for them, unless there is no other. The zero value is ready, to be kept from one [Dispatcher.RunFastPath] to
+// the next; it is safe for concurrent use.
 type Stalls struct {
 	mu    sync.Mutex
 	until map[string]time.Time
@@ -48,7 +91,7 @@ func (s *Stalls) note(destination string, took, might time.Duration) {
 	if s.until == nil {
 		s.until = map[string]time.Time{}
 	}
-	// By the wall clock: the other one may stand still while the process is frozen.
+	// By the wall clock: the monotonic one may stand still while the process is frozen.
 	s.until[destination] = later(s.until[destination], time.Now().Round(0).Add(leave))
 }
 
@@ -60,49 +103,4 @@ func (s *Stalls) stands(destination string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return time.Now().Before(s.until[destination])
-}
-
-// Deliver is the fast path: it claims rows that were just put, before the sweep looks at them, sends them and
-// settles them. It claims only rows that were never claimed, for at most DeliverFor, and returns when everything
-// in flight is settled. A row of a destination that is retired, stalls or is not configured here, one for later, one whose
-// claim is refused and one that is put off stay in their lanes, for the sweep: reports may be repeated, late or
-// missing.
-//
-// The error, if any, joins what kept it from claiming a row; the report is complete all the same.
-func (d *Dispatcher) Deliver(ctx context.Context, rows []Fresh) (Report, error) {
-	of := map[string][]Fresh{}
-	known := map[ID]bool{}
-	for _, row := range rows {
-		if !known[row.ID] { // the same report may come twice
-			known[row.ID] = true
-			of[row.Destination] = append(of[row.Destination], row)
-		}
-	}
-	r := newRun(ctx, d, DeliverFor, func(d Destination) bool { return d.Policy.Retired || of[d.Name] == nil })
-	r.eachDestination(func(l *lanes) { l.deliverFresh(of[l.Name]) })
-	return r.result()
-}
-
-// deliverFresh starts an attempt at each row that is for now.
-func (l *lanes) deliverFresh(rows []Fresh) {
-	for _, row := range rows {
-		if l.Policy.Retired || l.Stalls.stands(l.Name) && len(l.Destinations) > 1 || row.LaneAt.After(l.dueBy(row, l.now())) {
-			continue
-		}
-		if !l.begin(true, func() {
-			now := l.now()
-			l.claim(Claim{ID: row.ID, At: now, Due: l.dueBy(row, now), Attempts: 1}, false)
-		}) {
-			return
-		}
-	}
-}
-
-// dueBy is by when a row must be due to be claimed now: its head start is for the fast path. The row exists, so
-// that it is later than its creation, even if the writer's clock is ahead.
-func (l *lanes) dueBy(row Fresh, now time.Time) time.Time {
-	if ahead := row.CreatedAt.Sub(now); 0 < ahead && ahead <= SkewMargin {
-		now = row.CreatedAt
-	}
-	return now.Add(l.Policy.HeadStart)
 }

@@ -27,9 +27,9 @@ func (w *world) reports(ids ...outbox.ID) (all []outbox.Fresh) {
 // fast is one invocation of the fast path.
 func (w *world) fast(rows []outbox.Fresh) outbox.Report {
 	w.Helper()
-	ctx, cancel := context.WithTimeout(w.Context(), time.Minute+outbox.DeliverFor)
+	ctx, cancel := context.WithTimeout(w.Context(), time.Minute+outbox.FastPathFor)
 	defer cancel()
-	report, err := w.dispatcher.Deliver(ctx, rows)
+	report, err := w.dispatcher.RunFastPath(ctx, rows)
 	if err != nil {
 		w.Fatalf("deliver: %v", err)
 	}
@@ -194,7 +194,7 @@ func TestFastPath(t *testing.T) {
 		w.dispatcher.Store = b
 		w.destination("charge", charge, accepts)
 		ids := w.put("charge", 1, ahead)
-		if _, err := w.dispatcher.Deliver(w.Context(), w.reports(ids...)); !errors.Is(err, errDown) {
+		if _, err := w.dispatcher.RunFastPath(w.Context(), w.reports(ids...)); !errors.Is(err, errDown) {
 			w.Errorf("error %v, want that of the store", err)
 		}
 		if row := w.row(ids[0]); row.Status != outbox.StatusPending {

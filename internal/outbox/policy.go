@@ -1,6 +1,13 @@
 package outbox
 
-import "time"
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+)
 
 // Window is for how long a remote deduplicates on the idempotency key, counted from the first
 // attempt that may have arrived: [Never], [Always], or a duration of whole seconds.
@@ -109,4 +116,85 @@ func (p Policy) windowHolds(row Row, until time.Time) bool {
 	default:
 		return row.MaybeSince.Add(time.Duration(w)).After(p.settledBy(until))
 	}
+}
+
+// Backoff is the wait between attempts: First x Factor^(attempt-1), at most Max, then jittered by
+// up to a tenth either way.
+type Backoff struct {
+	// First is the wait after the first attempt. Defaults to 1 second.
+	First time.Duration
+	// Factor is at least 1. Defaults to 4.
+	Factor float64
+	// Max bounds the wait before jitter. Defaults to 60 seconds.
+	Max time.Duration
+}
+
+// Defaults of [Backoff].
+const (
+	DefaultBackoffFirst  = time.Second
+	DefaultBackoffFactor = 4
+	DefaultBackoffMax    = time.Minute
+)
+
+// WithDefaults replaces zero fields by their defaults.
+func (b Backoff) WithDefaults() Backoff {
+	orDefault(&b.First, DefaultBackoffFirst)
+	orDefault(&b.Factor, DefaultBackoffFactor)
+	orDefault(&b.Max, DefaultBackoffMax)
+	return b
+}
+
+// Wait is the wait after the given number of attempts, before jitter. It saturates at Max for every
+// number, however large, and treats numbers below 1 as 1.
+func (b Backoff) Wait(attempts int) time.Duration {
+	wait := float64(b.First) * math.Pow(b.Factor, float64(max(attempts, 1)-1))
+	if !(wait < float64(b.Max)) { // also when it is infinite or not a number
+		return b.Max
+	}
+	return time.Duration(wait)
+}
+
+// jitter spreads a wait by up to a tenth either way. It is drawn from the row and the number of its
+// attempts, so that deciding stays a pure function and rows that met the same trouble still do not come
+// back together.
+func jitter(wait time.Duration, id ID, attempts int) time.Duration {
+	sum := sha256.Sum256(strconv.AppendInt([]byte(id.PK()+"#"), int64(attempts), 10))
+	unit := float64(binary.BigEndian.Uint64(sum[:])>>11) / (1 << 53) // in [0, 1)
+	return wait + time.Duration(float64(wait)*0.2*(unit-0.5))
+}
+
+// Control is what an operator set for a destination at run time, without a deployment.
+type Control struct {
+	Destination string
+	// Paused: nothing is sent there.
+	Paused bool
+	// MaxConcurrency is how many sends a run may have in flight there, if its policy allows more; 0: as the policy.
+	MaxConcurrency int
+	// Reason, By and At are those of the last change.
+	Reason, By string
+	At         time.Time
+	// Unreadable says why the stored control cannot be read; nil for a good one.
+	Unreadable error
+}
+
+// Stops reports whether nothing may be sent to the destination. A control that cannot be read counts as a pause:
+// what an operator wanted to stop must not go on.
+func (c Control) Stops() bool { return c.Paused || c.Unreadable != nil }
+
+// Controlled are the destinations that a run may send to: those that no control stops, their concurrency lowered to
+// its limit. A limit above a destination's own concurrency changes nothing, and so does a control of any other name.
+func Controlled(destinations []Destination, controls []Control) []Destination {
+	allowed := make([]Destination, 0, len(destinations))
+	for _, d := range destinations {
+		i := slices.IndexFunc(controls, func(c Control) bool { return c.Destination == d.Name })
+		switch {
+		case i < 0:
+		case controls[i].Stops():
+			continue
+		case controls[i].MaxConcurrency > 0:
+			d.Policy.Concurrency = min(d.Policy.WithDefaults().Concurrency, controls[i].MaxConcurrency)
+		}
+		allowed = append(allowed, d)
+	}
+	return allowed
 }

@@ -1,9 +1,13 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
-	"fmt"
+	"errors"
+	"sync"
 	"time"
+
+	"github.com/landfall-dev/landfall/internal/bounded"
 )
 
 // ReconcilerStore is what the reconciler needs of a table of rows; see [Store].
@@ -12,16 +16,6 @@ type ReconcilerStore interface {
 	Get(ctx context.Context, id ID) (Row, error)
 	Settle(ctx context.Context, s Settlement) error
 }
-
-// Lookup asks a remote what became of a row. It changes nothing there, and reports what the remote
-// said; it does not decide what follows. It is called only when no attempt can arrive any more, so that
-// "no such thing" is an answer. When ctx ends it returns: Undecided.
-type Lookup interface {
-	Look(ctx context.Context, row Row) Answer
-}
-
-// LookupTimeout bounds one lookup.
-const LookupTimeout = 10 * time.Second
 
 // ReconcileObserver hears what happened. Its methods are called from several goroutines, must not block,
 // and are given neither payload nor key.
@@ -36,11 +30,13 @@ type ReconcileObserver interface {
 type Look struct {
 	// ID names the row; it logs without revealing the key.
 	ID ID
-	// Step is what the row was found to be in need of. Only after Ask was the remote asked.
+	// Step is what the row was found to need. Only after Ask was the remote asked.
 	Step StepKind
 	// Answer and Latency are those of the lookup, whether it was answered, refused or timed out.
 	Answer  Answer
 	Latency time.Duration
+	// Panic is set if the lookup panicked.
+	Panic *bounded.Panic
 	// Lookups is how many there had been before.
 	Lookups int
 	// Status is what the row was settled as, "" if it was not: see Err. It is reconciled if this is
@@ -50,7 +46,7 @@ type Look struct {
 	// Age is for how long the remote could have been asked.
 	Age   time.Duration
 	Trace string
-	// Err is what kept the row from being settled: [ErrConflict] if somebody else was faster.
+	// Err is what kept the row from being settled: [ErrConflict] if another process was faster.
 	Err error
 }
 
@@ -65,7 +61,7 @@ type Reconciler struct {
 	Observer    ReconcileObserver
 	// Now is the clock; timers are real. Defaults to time.Now. Readings are cut to the millisecond.
 	Now func() time.Time
-	// Part of Of restricts a run to a share of all lanes, as in [Dispatcher].
+	// Part of Of restricts a run to a part of all lanes, as in [Dispatcher].
 	Part, Of int
 }
 
@@ -76,14 +72,14 @@ type ReconcileReport struct {
 	Resent []ID
 	// Unresolved rows are unknown still, and are asked about again later.
 	Unresolved []ID
-	// WithoutLookup rows wait for a person: nobody can be asked about them.
+	// WithoutLookup rows wait for a person: their remote cannot be asked.
 	WithoutLookup []ID
-	// Skipped rows wanted nothing: the index was stale, it was too early, or somebody else was faster.
+	// Skipped rows needed nothing: the index was stale, it was too early, or another process was faster.
 	Skipped []ID
 }
 
 // RunOnce walks the unknown lanes of this reconciler's part once and asks about each row that is due. It
-// asks for at most ClaimFor, never what ctx leaves no time to ask and settle, and returns when
+// asks for at most SweepFor, asks about no row for which ctx leaves no time to ask and settle, and returns when
 // everything in flight is settled.
 //
 // Rows of a destination without lookup are counted as the index shows them, not read: they wait for a
@@ -95,27 +91,184 @@ func (r *Reconciler) RunOnce(ctx context.Context) (ReconcileReport, error) {
 	if err := checkPart(r.Part, r.Of); err != nil {
 		return ReconcileReport{}, err
 	}
-	return newReconciling(ctx, r).all()
+	asking, stop := context.WithTimeout(ctx, SweepFor)
+	defer stop()
+	run := &reconcilerRun{
+		reconciler: r, ctx: ctx, asking: asking,
+		slots: newSlots(cmp.Or(r.Concurrency, DefaultTotalConcurrency), r.Destinations, func(d Destination) bool { return d.Lookup == nil }),
+	}
+	var walks sync.WaitGroup // destinations do not wait for each other
+	for i, d := range r.Destinations {
+		d.Policy = d.Policy.WithDefaults()
+		quota := run.slots.quotas[i]
+		walks.Go(func() {
+			defer run.slots.keep(quota, 0)
+			for lane := range lanesInPart(UnknownLane, d, run.now(), r.Part, r.Of) {
+				(&unknownWalk{run: run, to: d, quota: quota, found: Walk{Lane: lane}}).walk()
+			}
+		})
+	}
+	walks.Wait()
+	sortIDs(run.report.Completed, run.report.Failed, run.report.Resent,
+		run.report.Unresolved, run.report.WithoutLookup, run.report.Skipped)
+	return run.report, joinFew(run.errs)
 }
 
-// Reconcile asks about one row now, though its next lookup may be later, and settles it. A row that is
-// not in doubt, may still arrive or cannot be asked about is left as it is, and the answer is Undecided.
-// The error is [ErrNotFound], [ErrConflict], or what kept the row from being read or settled.
-func (r *Reconciler) Reconcile(ctx context.Context, id ID) (Look, error) {
-	for _, d := range r.Destinations {
-		if d.Name != id.Destination {
-			continue
+// reconcilerRun is one run of a reconciler under way.
+type reconcilerRun struct {
+	reconciler *Reconciler
+	ctx        context.Context
+	// asking ends when the run stops asking; what is in flight then is still settled.
+	asking context.Context
+	slots  *slots
+
+	mu     sync.Mutex
+	report ReconcileReport
+	errs   []error
+}
+
+func (r *reconcilerRun) now() time.Time { return readClock(r.reconciler.Now) }
+
+// hasTime reports whether another row may be asked about: the run asks, and the invocation has time for
+// a lookup and a settlement.
+func (r *reconcilerRun) hasTime() bool {
+	return r.asking.Err() == nil && remaining(r.ctx) >= LookupTimeout+ClaimMargin
+}
+
+// fail notes what kept the run from listing, reading or settling.
+func (r *reconcilerRun) fail(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.errs = append(r.errs, err)
+}
+
+// unknownWalk is a walk of one unknown lane under way.
+type unknownWalk struct {
+	run      *reconcilerRun
+	to       Destination
+	quota    *quota
+	inFlight sync.WaitGroup
+	found    Walk // under the run's mutex
+}
+
+// walk asks about the due rows of the lane, oldest first, until none is left or the run must not ask any
+// more.
+func (w *unknownWalk) walk() {
+	listed := false
+	for after := ""; w.run.hasTime(); {
+		page, next, err := w.run.reconciler.Store.List(w.run.asking, w.found.Lane, w.run.now(), after)
+		if listed = err == nil; !listed {
+			if w.run.asking.Err() == nil {
+				w.run.fail(err)
+			}
+			break
 		}
-		d.Policy = d.Policy.WithDefaults()
-		row, err := r.Store.Get(ctx, id)
-		if err != nil {
-			return Look{ID: id}, err
+		for _, entry := range page {
+			w.visit(entry)
 		}
-		if row.Status != StatusOutcomeUnknown {
-			return Look{ID: id, Step: Skip}, nil
+		if after = next; after == "" {
+			break
 		}
-		look := r.look(ctx, d, row)
-		return look, look.Err
 	}
-	return Look{ID: id}, fmt.Errorf("reconcile %s: its destination is not configured", id)
+	w.inFlight.Wait()
+	if observer := w.run.reconciler.Observer; listed && observer != nil { // an outage must not look like an empty lane
+		observer.Walked(w.found)
+	}
+}
+
+// visit reads a row and asks about it as soon as slots are free, unless the remote cannot be asked or no
+// time is left.
+func (w *unknownWalk) visit(entry Entry) {
+	w.run.mu.Lock()
+	w.found.Due++
+	w.run.mu.Unlock()
+	if w.to.Lookup == nil {
+		w.file(&w.run.report.WithoutLookup, entry.ID, w.run.now().Sub(entry.LaneAt))
+		return
+	}
+	if !w.run.slots.acquire(w.run.asking, w.quota) {
+		return
+	}
+	w.inFlight.Go(func() {
+		defer w.run.slots.release(w.quota)
+		if w.run.hasTime() {
+			w.reconcile(entry.ID)
+		}
+	})
+}
+
+// reconcile asks about a row and files it under what became of it.
+func (w *unknownWalk) reconcile(id ID) {
+	report := &w.run.report
+	row, err := w.run.reconciler.Store.Get(w.run.asking, id)
+	switch {
+	case errors.Is(err, ErrNotFound) || err == nil && row.LaneAt.After(w.run.now()):
+		w.file(&report.Skipped, id, 0) // the index was stale
+		return
+	case err != nil:
+		if w.run.asking.Err() == nil {
+			w.run.fail(err)
+		}
+		return
+	case row.Destination != w.to.Name && row.Unreadable == nil:
+		row.Unreadable = errMisplaced
+	}
+	look := w.look(row)
+	list := &report.Skipped
+	switch {
+	case look.Step == AwaitPerson:
+		list = &report.WithoutLookup
+	case look.Err != nil && !errors.Is(look.Err, ErrConflict):
+		w.run.fail(look.Err)
+		list = &report.Unresolved
+	case look.Status == StatusCompleted:
+		list = &report.Completed
+	case look.Status == StatusFailed:
+		list = &report.Failed
+	case look.Status == StatusPending:
+		list = &report.Resent
+	case look.Status == StatusOutcomeUnknown:
+		list = &report.Unresolved
+	}
+	w.file(list, id, look.Age)
+}
+
+// look takes the step that a row needs: asks, settles, tells the observer.
+func (w *unknownWalk) look(row Row) Look {
+	p, now := w.to.Policy, w.run.now()
+	step := ExamineUnknown(p, row, w.to.Lookup != nil, now)
+	look := Look{ID: row.ID, Step: step.Kind, Lookups: row.LookupCount, Trace: row.Trace}
+	if step.Kind != Skip {
+		look.Age = max(now.Sub(p.askableFrom(row)), 0)
+	}
+	switch step.Kind {
+	case Ask:
+		begun := time.Now()
+		look.Answer, look.Panic = bounded.Call(w.run.ctx, begun.Add(LookupTimeout), Answer{Code: CodeLookupNoAnswer},
+			func(ctx context.Context) Answer { return w.to.Lookup.Look(ctx, row) })
+		if look.Panic != nil {
+			look.Answer = Answer{Code: CodeLookupPanicked}
+		}
+		look.Latency = time.Since(begun)
+		step.Settlement = Resolve(p, row, look.Answer, w.run.now())
+	case End:
+	default:
+		return look
+	}
+	look.Code = step.Settlement.Code
+	if look.Err = settleFor(w.run.ctx, w.run.reconciler.Store, step.Settlement, ClaimMargin); look.Err == nil {
+		look.Status = step.Settlement.Status
+	}
+	if w.run.reconciler.Observer != nil {
+		w.run.reconciler.Observer.Looked(look)
+	}
+	return look
+}
+
+// file notes what became of a row, and for how long it could have been asked about.
+func (w *unknownWalk) file(list *[]ID, id ID, age time.Duration) {
+	w.run.mu.Lock()
+	defer w.run.mu.Unlock()
+	*list = append(*list, id)
+	w.found.OldestDue = max(w.found.OldestDue, age)
 }

@@ -42,9 +42,9 @@ func TestRacesOfReconcilers(t *testing.T) {
 			operator(q, row.ID, outbox.Order{Move: outbox.MarkFailed})
 		}, outbox.StatusFailed},
 		"a second reconciler and a new claim": {func(q *inquiry, row outbox.Row) {
-			second := outbox.Reconciler{Store: &q.Store, Destinations: []outbox.Destination{{Name: "charge", Lookup: says(outbox.NeverArrived)}}}
-			if look, err := second.Reconcile(q.Context(), row.ID); err != nil || look.Status != outbox.StatusPending {
-				q.Errorf("%+v, %v", look, err)
+			second := outbox.Reconciler{Store: &q.Store, Destinations: []outbox.Destination{{Name: "charge", Lookup: says(outbox.AnswerNotFound)}}}
+			if r, err := second.RunOnce(q.Context()); err != nil || !slices.Equal(r.Resent, []outbox.ID{row.ID}) {
+				q.Errorf("%+v, %v", r, err)
 			}
 			if _, err := q.Claim(q.Context(), outbox.Claim{ID: row.ID, Token: "new", At: q.now(), Until: q.now().Add(time.Minute), Attempts: 5}); err != nil {
 				q.Error(err)
@@ -52,15 +52,12 @@ func TestRacesOfReconcilers(t *testing.T) {
 		}, outbox.StatusDispatching},
 	} {
 		inInquiry(t, "what was learnt meanwhile is not overwritten: "+name, func(q *inquiry) {
-			for _, answer := range []outbox.AnswerKind{outbox.NeverArrived, outbox.Undecided} {
+			for _, answer := range []outbox.AnswerKind{outbox.AnswerNotFound, outbox.AnswerUnresolved} {
 				q.reconciler.Destinations = nil
 				q.remote("charge", outbox.Policy{}, during(q, func(row outbox.Row) { c.then(q, row) }, answer))
 				ids := q.doubt("charge", 1, func(r *outbox.Row) { r.Key = answer.String() })
 				if r := q.reconcile(); !slices.Equal(r.Skipped, ids) {
 					q.Errorf("%v: report = %+v", answer, r)
-				}
-				if _, err := q.reconciler.Reconcile(q.Context(), ids[0]); err != nil {
-					q.Errorf("%v: asked for by name after it was settled: %v", answer, err)
 				}
 				if row := q.row(ids[0]); row.Status != c.want {
 					q.Errorf("%v: the row is %s, want %s", answer, row.Status, c.want)
@@ -71,22 +68,13 @@ func TestRacesOfReconcilers(t *testing.T) {
 			}
 		})
 	}
-	inInquiry(t, "whoever asks by name is not told that it was settled when it was not", func(q *inquiry) {
-		q.remote("charge", outbox.Policy{}, during(q, func(row outbox.Row) {
-			operator(q, row.ID, outbox.Order{Move: outbox.MarkFailed})
-		}, outbox.TookEffect))
-		id := q.doubt("charge", 1)[0]
-		if look, err := q.reconciler.Reconcile(q.Context(), id); !errors.Is(err, outbox.ErrConflict) || look.Status != "" {
-			q.Errorf("%+v, %v", look, err)
-		}
-	})
 	inInquiry(t, "two reconcilers do not both count one doubt", func(q *inquiry) {
 		var both sync.WaitGroup
 		both.Add(2)
 		q.remote("charge", outbox.Policy{}, func(context.Context, outbox.Row) outbox.Answer {
 			both.Done()
 			both.Wait()
-			return outbox.Answer{Kind: outbox.Undecided}
+			return outbox.Answer{Kind: outbox.AnswerUnresolved}
 		})
 		id := q.doubt("charge", 1)[0]
 		var all sync.WaitGroup
@@ -111,7 +99,7 @@ func TestBoundsOfReconciling(t *testing.T) {
 				}
 				pass(time.Second)
 				now.Add(-1)
-				return outbox.Answer{Kind: outbox.TookEffect}
+				return outbox.Answer{Kind: outbox.AnswerCompleted}
 			})
 			q.put(name, 20, func(r *outbox.Row) { r.Lane.Shard = r.Shard(2) })
 			for _, row := range q.Rows() {
@@ -125,7 +113,7 @@ func TestBoundsOfReconciling(t *testing.T) {
 		q.expect("most lookups in flight", int(most.Load()), 5)
 	})
 	inInquiry(t, "nothing is asked that there is no time to settle", func(q *inquiry) {
-		q.remote("charge", outbox.Policy{}, says(outbox.TookEffect))
+		q.remote("charge", outbox.Policy{}, says(outbox.AnswerCompleted))
 		q.doubt("charge", 3)
 		ctx, cancel := context.WithTimeout(q.Context(), outbox.LookupTimeout+outbox.ClaimMargin-time.Millisecond)
 		defer cancel()
@@ -136,7 +124,7 @@ func TestBoundsOfReconciling(t *testing.T) {
 	inInquiry(t, "nothing is asked after it waited so long that there is no time left to settle", func(q *inquiry) {
 		q.remote("charge", outbox.Policy{Concurrency: 1}, func(context.Context, outbox.Row) outbox.Answer {
 			pass(9 * time.Second)
-			return outbox.Answer{Kind: outbox.TookEffect}
+			return outbox.Answer{Kind: outbox.AnswerCompleted}
 		})
 		q.doubt("charge", 5)
 		ctx, cancel := context.WithTimeout(q.Context(), 30*time.Second)
@@ -150,12 +138,12 @@ func TestBoundsOfReconciling(t *testing.T) {
 			<-ctx.Done()
 			return outbox.Answer{Code: "test.timeout"}
 		})
-		q.remote("mail", outbox.Policy{}, says(outbox.TookEffect))
+		q.remote("mail", outbox.Policy{}, says(outbox.AnswerCompleted))
 		q.doubt("charge", 100)
 		q.doubt("mail", 10)
 		begun := time.Now()
 		r := q.reconcile()
-		if took := time.Since(begun); took > outbox.ClaimFor+outbox.LookupTimeout || len(r.Completed) != 10 || len(r.Unresolved) != 6 {
+		if took := time.Since(begun); took > outbox.SweepFor+outbox.LookupTimeout || len(r.Completed) != 10 || len(r.Unresolved) != 6 {
 			q.Errorf("took %v: %d completed, %d unresolved", took, len(r.Completed), len(r.Unresolved))
 		}
 	})
@@ -178,7 +166,7 @@ func TestBoundsOfReconciling(t *testing.T) {
 		}
 	})
 	inInquiry(t, "a run that could not list, read or settle does not say that all is well", func(q *inquiry) {
-		q.remote("charge", outbox.Policy{}, says(outbox.TookEffect))
+		q.remote("charge", outbox.Policy{}, says(outbox.AnswerCompleted))
 		ids := q.doubt("charge", 1)
 		store := &broken{Store: &q.Store}
 		q.reconciler.Store = store

@@ -95,7 +95,7 @@ func (q *inquiry) reconcile() outbox.ReconcileReport {
 
 func TestReconciling(t *testing.T) {
 	inInquiry(t, "no answer of a remote is filed under another, and each counts once", func(q *inquiry) {
-		kinds := []outbox.AnswerKind{outbox.TookEffect, outbox.HadNoEffect, outbox.NeverArrived, outbox.Undecided}
+		kinds := []outbox.AnswerKind{outbox.AnswerCompleted, outbox.AnswerFailed, outbox.AnswerNotFound, outbox.AnswerUnresolved}
 		q.remote("charge", outbox.Policy{}, func(_ context.Context, row outbox.Row) outbox.Answer {
 			return outbox.Answer{Kind: kinds[row.Key[0]-'0'], Ref: "ch_" + row.Key}
 		})
@@ -111,28 +111,25 @@ func TestReconciling(t *testing.T) {
 		}
 	})
 	inInquiry(t, "a remote is never asked while an attempt may still arrive", func(q *inquiry) {
-		q.remote("charge", outbox.Policy{}, says(outbox.NeverArrived))
+		q.remote("charge", outbox.Policy{}, says(outbox.AnswerNotFound))
 		ids := q.put("charge", 1)
 		q.settleUnknown(ids[0])
 		pass(40*time.Second + outbox.DefaultLateArrival + outbox.SkewMargin - time.Millisecond)
 		if r := q.reconcile(); len(q.asked) != 0 || len(r.Resent) != 0 {
 			q.Errorf("asked a millisecond early: %+v", r)
 		}
-		if look, err := q.reconciler.Reconcile(q.Context(), ids[0]); err != nil || look.Status != "" || look.Answer.Kind != outbox.Undecided {
-			q.Errorf("asked for by name: %+v, %v", look, err)
-		}
 		pass(time.Millisecond)
 		q.expect("resent at the time", len(q.reconcile().Resent), 1)
 	})
 	inInquiry(t, "today's longer late_arrival is not ignored for a row from before", func(q *inquiry) {
-		q.remote("charge", outbox.Policy{LateArrival: time.Hour}, says(outbox.NeverArrived))
+		q.remote("charge", outbox.Policy{LateArrival: time.Hour}, says(outbox.AnswerNotFound))
 		ids := q.doubt("charge", 1)
 		if r := q.reconcile(); !slices.Equal(r.Skipped, ids) || len(q.asked) != 0 {
 			q.Errorf("report = %+v", r)
 		}
 	})
 	inInquiry(t, "a remote that cannot say is not asked in every run, and never given up", func(q *inquiry) {
-		q.remote("charge", outbox.Policy{Attempts: 1}, says(outbox.Undecided))
+		q.remote("charge", outbox.Policy{Attempts: 1}, says(outbox.AnswerUnresolved))
 		ids := q.doubt("charge", 1, func(r *outbox.Row) { r.DeliverBy = q.now().Add(time.Minute) })
 		for range 24 * 60 {
 			q.reconcile()
@@ -146,7 +143,7 @@ func TestReconciling(t *testing.T) {
 		}
 	})
 	inInquiry(t, "a row that never arrived does not stay where it is", func(q *inquiry) {
-		q.remote("mail", outbox.Policy{}, says(outbox.NeverArrived))
+		q.remote("mail", outbox.Policy{}, says(outbox.AnswerNotFound))
 		q.destination("mail", outbox.Policy{}, accepts)
 		ids := q.doubt("mail", 3)
 		q.expect("resent", len(q.reconcile().Resent), 3)
@@ -166,7 +163,7 @@ func TestReconciling(t *testing.T) {
 			case "3":
 				return outbox.Answer{Code: "test.down"}
 			}
-			return outbox.Answer{Kind: outbox.TookEffect}
+			return outbox.Answer{Kind: outbox.AnswerCompleted}
 		})
 		ids := q.doubt("charge", 6)
 		r := q.reconcile()
@@ -210,8 +207,8 @@ func TestDoubtsOfOthers(t *testing.T) {
 		}
 	})
 	inInquiry(t, "a row that cannot be read is not asked about and stays for a person", func(q *inquiry) {
-		q.remote("charge", outbox.Policy{}, says(outbox.NeverArrived))
-		q.remote("other", outbox.Policy{}, says(outbox.NeverArrived))
+		q.remote("charge", outbox.Policy{}, says(outbox.AnswerNotFound))
+		q.remote("other", outbox.Policy{}, says(outbox.AnswerNotFound))
 		ids := q.put("charge", 2, func(r *outbox.Row) {
 			r.Status, r.Lane.Kind, r.MaybeSince = outbox.StatusOutcomeUnknown, outbox.UnknownLane, q.now()
 			if r.Key == "0" {
@@ -227,43 +224,18 @@ func TestDoubtsOfOthers(t *testing.T) {
 		}
 	})
 	inInquiry(t, "a row that strayed into the lane is neither sent nor forgotten", func(q *inquiry) {
-		q.remote("charge", outbox.Policy{}, says(outbox.NeverArrived))
+		q.remote("charge", outbox.Policy{}, says(outbox.AnswerNotFound))
 		ids := q.put("charge", 2, func(r *outbox.Row) {
 			if r.Lane.Kind = outbox.UnknownLane; r.Key == "1" {
 				r.MaybeSince = q.now()
 			}
 		})
-		if look, err := q.reconciler.Reconcile(q.Context(), ids[0]); err != nil || look.Status != "" || q.row(ids[0]).Status != outbox.StatusPending {
-			q.Errorf("a pending row, asked for by name: %+v, %v", look, err)
-		}
 		r := q.reconcile()
 		if !slices.Equal(r.Failed, ids[:1]) || !slices.Equal(r.Unresolved, ids[1:]) || len(q.asked) != 0 {
 			q.Errorf("report = %+v", r)
 		}
 		if row := q.row(ids[0]); row.Code != outbox.CodeRowInvalid {
 			q.Errorf("code %q", row.Code)
-		}
-	})
-	inInquiry(t, "a row in another state is not touched, though asked for by name", func(q *inquiry) {
-		q.remote("charge", outbox.Policy{}, says(outbox.NeverArrived))
-		id := q.put("charge", 1)[0]
-		for range 2 {
-			before := q.row(id)
-			look, err := q.reconciler.Reconcile(q.Context(), id)
-			if err != nil || look.Status != "" || look.Answer.Kind != outbox.Undecided || len(q.asked) != 0 {
-				q.Errorf("%s: %+v, %v", before.Status, look, err)
-			}
-			if after := q.row(id); after.Status != before.Status || after.Token != before.Token || !after.LaneAt.Equal(before.LaneAt) {
-				q.Errorf("a %s row became %s", before.Status, after.Status)
-			}
-			q.destination("charge", outbox.Policy{}, accepts)
-			q.run() // the second time it is completed
-		}
-		if _, err := q.reconciler.Reconcile(q.Context(), outbox.ID{Destination: "charge", Key: "none"}); !errors.Is(err, outbox.ErrNotFound) {
-			q.Errorf("no row: %v", err)
-		}
-		if _, err := q.reconciler.Reconcile(q.Context(), outbox.ID{Destination: "nowhere", Key: "none"}); err == nil {
-			q.Error("no destination: no error")
 		}
 	})
 	inInquiry(t, "a stale index makes nobody ask again, nor an old doubt of what is settled", func(q *inquiry) {
@@ -281,16 +253,6 @@ func TestDoubtsOfOthers(t *testing.T) {
 		}
 		if walk := q.walks[0]; walk.Due != 2 || walk.OldestDue != 0 {
 			q.Errorf("walk = %+v", walk)
-		}
-	})
-	inInquiry(t, "a row asked for by name does not wait for its next lookup", func(q *inquiry) {
-		answer := outbox.Undecided
-		q.remote("charge", outbox.Policy{}, func(context.Context, outbox.Row) outbox.Answer { return outbox.Answer{Kind: answer} })
-		id := q.doubt("charge", 1)[0]
-		q.reconcile()
-		answer = outbox.TookEffect
-		if look, err := q.reconciler.Reconcile(q.Context(), id); err != nil || look.Status != outbox.StatusCompleted {
-			q.Errorf("%+v, %v", look, err)
 		}
 	})
 }

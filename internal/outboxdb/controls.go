@@ -15,20 +15,6 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// Control is what was said about a destination at run time, without a deployment.
-type Control struct {
-	Destination string
-	// Paused: nothing is sent there.
-	Paused bool
-	// MaxConcurrency is how many sends a run may have in flight there, if its policy allows more; 0: as the policy.
-	MaxConcurrency int
-	// Reason, By and At are those of the last change.
-	Reason, By string
-	At         time.Time
-	// Unreadable says why the item cannot be read. Then Paused is true: what somebody wanted to stop must not go on.
-	Unreadable error
-}
-
 // Bounds of what is written and read.
 const (
 	// MaxControlledConcurrency is the most that a configuration allows, too.
@@ -56,7 +42,7 @@ func NewControls(client ControlsClient, table string) *Controls { return &Contro
 
 // Read reads all controls, strongly consistent: one read unit for each 4 KB. They are ordered by destination, one that
 // no configuration knows among them.
-func (c *Controls) Read(ctx context.Context) (all []Control, err error) {
+func (c *Controls) Read(ctx context.Context) (all []outbox.Control, err error) {
 	for start := dynamo.Item(nil); ; {
 		out, err := c.client.Query(ctx, &dynamodb.QueryInput{
 			TableName: &c.table, ConsistentRead: aws.Bool(true), ExclusiveStartKey: start,
@@ -76,18 +62,16 @@ func (c *Controls) Read(ctx context.Context) (all []Control, err error) {
 	}
 }
 
-func decodeControl(stored dynamo.Item) Control {
+func decodeControl(stored dynamo.Item) outbox.Control {
 	r, lenient := dynamo.Reader{Item: stored}, dynamo.Reader{Item: stored} // who changed it decides nothing
-	c := Control{
+	c := outbox.Control{
 		Destination: r.Text(schema.SK), Reason: lenient.Text(schema.Reason), By: lenient.Text(schema.ChangedBy), At: lenient.Millis(schema.ChangedAt),
 	}
 	c.Paused = r.Flag(schema.Paused)
 	if n, ok := r.Whole(schema.MaxConcurrency, 1, MaxControlledConcurrency); ok {
 		c.MaxConcurrency = int(n)
 	}
-	if c.Unreadable = r.Err("the control"); c.Unreadable != nil {
-		c.Paused = true
-	}
+	c.Unreadable = r.Err("the control")
 	return c
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/landfall-dev/landfall/internal/lab/localaws"
+	"github.com/landfall-dev/landfall/internal/outbox"
 	"github.com/landfall-dev/landfall/internal/outboxdb"
 	"github.com/landfall-dev/landfall/internal/routingdb"
 	"github.com/landfall-dev/landfall/internal/schema"
@@ -32,14 +33,14 @@ func TestNoControlTakesAnotherBack(t *testing.T) {
 	for _, step := range []struct {
 		name string
 		do   func() error
-		want outboxdb.Control
+		want outbox.Control
 	}{
-		{"pause", func() error { return c.Pause(t.Context(), "mail", "flood", "ann") }, outboxdb.Control{Paused: true, Reason: "flood", By: "ann"}},
-		{"again", func() error { return c.Pause(t.Context(), "mail", "still", "ann") }, outboxdb.Control{Paused: true, Reason: "still", By: "ann"}},
-		{"limit", func() error { return c.Limit(t.Context(), "mail", 2, "slow", "bob") }, outboxdb.Control{Paused: true, MaxConcurrency: 2, Reason: "slow", By: "bob"}},
-		{"another", func() error { return c.Resume(t.Context(), "charge", "", "cid") }, outboxdb.Control{Paused: true, MaxConcurrency: 2, Reason: "slow", By: "bob"}},
-		{"resume", func() error { return c.Resume(t.Context(), "mail", "", "cid") }, outboxdb.Control{MaxConcurrency: 2, By: "cid"}},
-		{"unlimit", func() error { return c.Unlimit(t.Context(), "mail", "well", strings.Repeat("x", 300)) }, outboxdb.Control{Reason: "well", By: strings.Repeat("x", 256)}},
+		{"pause", func() error { return c.Pause(t.Context(), "mail", "flood", "ann") }, outbox.Control{Paused: true, Reason: "flood", By: "ann"}},
+		{"again", func() error { return c.Pause(t.Context(), "mail", "still", "ann") }, outbox.Control{Paused: true, Reason: "still", By: "ann"}},
+		{"limit", func() error { return c.Limit(t.Context(), "mail", 2, "slow", "bob") }, outbox.Control{Paused: true, MaxConcurrency: 2, Reason: "slow", By: "bob"}},
+		{"another", func() error { return c.Resume(t.Context(), "charge", "", "cid") }, outbox.Control{Paused: true, MaxConcurrency: 2, Reason: "slow", By: "bob"}},
+		{"resume", func() error { return c.Resume(t.Context(), "mail", "", "cid") }, outbox.Control{MaxConcurrency: 2, By: "cid"}},
+		{"unlimit", func() error { return c.Unlimit(t.Context(), "mail", "well", strings.Repeat("x", 300)) }, outbox.Control{Reason: "well", By: strings.Repeat("x", 256)}},
 	} {
 		if err := step.do(); err != nil {
 			t.Fatal(step.name, err)
@@ -93,7 +94,7 @@ func TestNoControlThatCannotBeReadLetsSendsGoOn(t *testing.T) {
 		t.Fatalf("%+v, %v", all, err)
 	}
 	for _, control := range all {
-		if !control.Paused || control.Unreadable == nil || control.MaxConcurrency != 0 {
+		if !control.Stops() || control.Unreadable == nil || control.MaxConcurrency != 0 {
 			t.Errorf("%+v", control)
 		}
 		// What a person does about it helps.
@@ -108,7 +109,7 @@ func TestNoControlThatCannotBeReadLetsSendsGoOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, control := range all {
-		if control.Paused || control.Unreadable != nil {
+		if control.Stops() {
 			t.Errorf("still %+v", control)
 		}
 	}
@@ -119,7 +120,7 @@ func TestNoControlThatCannotBeReadLetsSendsGoOn(t *testing.T) {
 	if _, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String(schema.ControlTable), Item: odd}); err != nil {
 		t.Fatal(err)
 	}
-	if all, err = c.Read(t.Context()); err != nil || all[0].Paused || all[0].Unreadable != nil {
+	if all, err = c.Read(t.Context()); err != nil || all[0].Stops() {
 		t.Errorf("%+v, %v", all, err)
 	}
 }

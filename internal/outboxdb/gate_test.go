@@ -16,12 +16,12 @@ import (
 
 // said is a table of controls.
 type said struct {
-	all   []outboxdb.Control
+	all   []outbox.Control
 	err   error
 	reads int
 }
 
-func (s *said) Read(context.Context) ([]outboxdb.Control, error) {
+func (s *said) Read(context.Context) ([]outbox.Control, error) {
 	s.reads++
 	return s.all, s.err
 }
@@ -46,7 +46,7 @@ func TestNoControlIsHonouredLateOrReadForEveryRow(t *testing.T) {
 			}
 		}
 		allowed("ab", 1)
-		table.all = []outboxdb.Control{{Destination: "a", Paused: true}}
+		table.all = []outbox.Control{{Destination: "a", Paused: true}}
 		time.Sleep(outboxdb.ControlsFor - 1)
 		allowed("ab", 1)
 		time.Sleep(time.Nanosecond)
@@ -69,7 +69,7 @@ func TestNoControlIsHonouredLateOrReadForEveryRow(t *testing.T) {
 func TestNoControlRaisesAConcurrencyOrTouchesAnotherDestination(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	g := &outboxdb.Gate{Logger: slog.New(slog.NewTextHandler(&log, nil)), Reader: &said{all: []outboxdb.Control{
+	g := &outboxdb.Gate{Logger: slog.New(slog.NewTextHandler(&log, nil)), Reader: &said{all: []outbox.Control{
 		{Destination: "gone-secret", Paused: true}, {Destination: "high", MaxConcurrency: 100}, {Destination: "low", MaxConcurrency: 2},
 		{Destination: "odd", Paused: true, Unreadable: errors.New("of type S")}, {Destination: "usual", MaxConcurrency: 100},
 	}}}

@@ -130,13 +130,15 @@ func (s Snapshot) evaluate(ctx context.Context, q Question) (string, error) {
 		err error
 	}
 	given := Question{Message: q.Message, Attempt: q.Attempt, Candidates: slices.Clone(q.Candidates)}
-	got := bounded.Call(ctx, time.Now().Add(EvaluationTimeout),
-		answer{err: &EvaluationError{Failure: Crashed, Function: hash}},
+	got, panicked := bounded.Call(ctx, time.Now().Add(EvaluationTimeout),
 		answer{err: &EvaluationError{Failure: TimedOut, Function: hash}},
 		func(ctx context.Context) answer {
 			id, err := s.Function.Select(ctx, given)
 			return answer{id, err}
 		})
+	if panicked != nil {
+		return "", &EvaluationError{Failure: Crashed, Function: hash}
+	}
 	var evaluation *EvaluationError
 	switch {
 	case got.err == nil || errors.Is(got.err, ErrNoConsumerAvailable):

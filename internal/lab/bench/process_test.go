@@ -73,7 +73,7 @@ func (w *world) deliver(ctx context.Context, event []byte) error {
 		d := outbox.Dispatcher{Store: p.store, Destinations: destinations, ClaimedBy: requestID, Observer: observer, Stalls: &p.stalls}
 		ctx, cancel := context.WithTimeout(ctx, 50*time.Second)
 		defer cancel()
-		_, err = d.Deliver(ctx, rows)
+		_, err = d.RunFastPath(ctx, rows)
 		err = errors.Join(err, observer.Flush())
 	})
 	return err

@@ -69,7 +69,7 @@ func troubled(t *testing.T, name string, rows []payloads.Payload, send sender) E
 type answers struct{}
 
 func (answers) Look(context.Context, outbox.Row) outbox.Answer {
-	return outbox.Answer{Kind: outbox.TookEffect}
+	return outbox.Answer{Kind: outbox.AnswerCompleted}
 }
 
 // found counts rows that the sweep finds and lands, alone and among rows that are not due.

@@ -55,9 +55,9 @@ func Run(t *testing.T, kind string, make func(*testing.T, Behaviour) Remote) {
 		behaviour Behaviour
 		want      outbox.AnswerKind
 	}{
-		{Completed, outbox.TookEffect}, {Failed, outbox.HadNoEffect}, {NotFound, outbox.NeverArrived},
-		{Open, outbox.Undecided}, {Breaks, outbox.Undecided}, {Babbles, outbox.Undecided}, {Floods, outbox.Undecided},
-		{Cuts, outbox.Undecided}, {Stalls, outbox.Undecided}, {Absent, outbox.Undecided},
+		{Completed, outbox.AnswerCompleted}, {Failed, outbox.AnswerFailed}, {NotFound, outbox.AnswerNotFound},
+		{Open, outbox.AnswerUnresolved}, {Breaks, outbox.AnswerUnresolved}, {Babbles, outbox.AnswerUnresolved}, {Floods, outbox.AnswerUnresolved},
+		{Cuts, outbox.AnswerUnresolved}, {Stalls, outbox.AnswerUnresolved}, {Absent, outbox.AnswerUnresolved},
 	} {
 		t.Run("a remote that "+string(c.behaviour)+" is not taken for another", func(t *testing.T) {
 			t.Parallel()
@@ -83,7 +83,7 @@ func Run(t *testing.T, kind string, make func(*testing.T, Behaviour) Remote) {
 		r := make(t, NotFound)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		check(t, kind, rowNumber(1), r.Lookup.Look(ctx, rowNumber(1)), outbox.Undecided)
+		check(t, kind, rowNumber(1), r.Lookup.Look(ctx, rowNumber(1)), outbox.AnswerUnresolved)
 		r.Asked()
 	})
 	t.Run("lookups side by side do not mix", func(t *testing.T) {
@@ -94,7 +94,7 @@ func Run(t *testing.T, kind string, make func(*testing.T, Behaviour) Remote) {
 		for i := range 16 {
 			row := rowNumber(i)
 			want = append(want, row.Key)
-			all.Go(func() { check(t, kind, row, r.Lookup.Look(t.Context(), row), outbox.TookEffect) })
+			all.Go(func() { check(t, kind, row, r.Lookup.Look(t.Context(), row), outbox.AnswerCompleted) })
 		}
 		all.Wait()
 		got := r.Asked()
@@ -119,10 +119,10 @@ func check(t *testing.T, kind string, row outbox.Row, a outbox.Answer, want outb
 	if a.Kind != want {
 		t.Errorf("%s %s, want %s", a.Kind, a.Code, want)
 	}
-	if code := regexp.MustCompile(`^landfall\.lookup\.` + kind + `\.[a-z][a-z0-9_]*$`); a.Kind == outbox.Undecided && !code.MatchString(a.Code) {
+	if code := regexp.MustCompile(`^landfall\.lookup\.` + kind + `\.[a-z][a-z0-9_]*$`); a.Kind == outbox.AnswerUnresolved && !code.MatchString(a.Code) {
 		t.Errorf("%s with code %q", a.Kind, a.Code)
 	}
-	if ref := "ref of " + row.Key; a.Kind == outbox.TookEffect && a.Ref != ref {
+	if ref := "ref of " + row.Key; a.Kind == outbox.AnswerCompleted && a.Ref != ref {
 		t.Errorf("the remote's reference is %q, want %q", a.Ref, ref)
 	}
 }

@@ -195,9 +195,9 @@ type gate struct {
 }
 
 // Read reads the controls, with trouble.
-func (g *gate) Read(ctx context.Context) ([]outboxdb.Control, error) {
+func (g *gate) Read(ctx context.Context) ([]outbox.Control, error) {
 	p := g.runs
-	return stage.Reads(ctx, p.call("controls", "", 0).Call, "controls", func() ([]outboxdb.Control, error) {
+	return stage.Reads(ctx, p.call("controls", "", 0).Call, "controls", func() ([]outbox.Control, error) {
 		return p.controls.Read(context.Background())
 	})
 }

@@ -267,7 +267,7 @@ func (l *law) suspected(o *operation, row outbox.Row) {
 	}
 	switch row.Status {
 	case outbox.StatusFailed:
-		told := l.history(row.ID).answer[o.by].Kind == outbox.HadNoEffect || l.orderOf[o.by].Move == outbox.MarkFailed
+		told := l.history(row.ID).answer[o.by].Kind == outbox.AnswerFailed || l.orderOf[o.by].Move == outbox.MarkFailed
 		l.Must(len(suspects) == 0 || told, "I5", "%s: failed, and an attempt may have arrived", o)
 	case outbox.StatusOutcomeUnknown:
 		l.Must(len(suspects) > 0 || row.Unreadable != nil, "I5", "%s: unknown, and no attempt can have arrived", o)

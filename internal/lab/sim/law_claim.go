@@ -16,9 +16,9 @@ func (l *law) claiming(p *process, c outbox.Claim) {
 	l.Must(time.Until(deadline) >= policy.SendTimeout+outbox.ClaimMargin, "I3",
 		"%s is claimed with %v left, not enough to send and settle", c.ID, time.Until(deadline))
 	if c.From == nil { // the others may be taken over, or were to be: that comes after the drain
-		bound := outbox.ClaimFor
+		bound := outbox.SweepFor
 		if p.Kind == fastPath {
-			bound = outbox.DeliverFor
+			bound = outbox.FastPathFor
 		}
 		l.Must(time.Since(p.runs) <= bound, "I3", "%s is claimed %v after the run began", c.ID, time.Since(p.runs))
 	}

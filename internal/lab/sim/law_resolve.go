@@ -15,10 +15,10 @@ func (l *law) settledByLookup(o *operation, h *history, before, after outbox.Row
 	l.Must(after.LookupCount == before.LookupCount+1 || after.Status != outbox.StatusOutcomeUnknown && after.LookupCount == o.settlement.From.LookupCount+1,
 		"conservation", "%s: the lookup is not counted", o)
 	want := map[outbox.AnswerKind]outbox.Status{
-		outbox.TookEffect: outbox.StatusCompleted, outbox.HadNoEffect: outbox.StatusFailed,
-		outbox.NeverArrived: outbox.StatusPending, outbox.Undecided: outbox.StatusOutcomeUnknown,
+		outbox.AnswerCompleted: outbox.StatusCompleted, outbox.AnswerFailed: outbox.StatusFailed,
+		outbox.AnswerNotFound: outbox.StatusPending, outbox.AnswerUnresolved: outbox.StatusOutcomeUnknown,
 	}[answer.Kind]
-	if answer.Kind == outbox.NeverArrived {
+	if answer.Kind == outbox.AnswerNotFound {
 		h.clear()
 		if before.AttemptCount >= p.Attempts || !before.DeliverBy.IsZero() && !now.Before(before.DeliverBy) && after.Status == outbox.StatusFailed {
 			want = outbox.StatusFailed

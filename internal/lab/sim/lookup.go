@@ -41,11 +41,11 @@ func (l *lookup) answer(ctx context.Context, c *call, row outbox.Row) outbox.Ans
 	}
 	l.Mu.Lock()
 	l.remote.catchUp()
-	answer := outbox.Answer{Kind: outbox.NeverArrived, Code: "sim.not_found"}
+	answer := outbox.Answer{Kind: outbox.AnswerNotFound, Code: "sim.not_found"}
 	if d := l.remote.visible(row.ID); d != nil {
-		answer = outbox.Answer{Kind: outbox.TookEffect, Ref: stage.Pick(c.Dice, "", d.ref())}
+		answer = outbox.Answer{Kind: outbox.AnswerCompleted, Ref: stage.Pick(c.Dice, "", d.ref())}
 	} else if c.Chance(0.2) {
-		answer = outbox.Answer{Kind: outbox.HadNoEffect, Code: "sim.failed"}
+		answer = outbox.Answer{Kind: outbox.AnswerFailed, Code: "sim.failed"}
 	}
 	l.Mu.Unlock()
 	switch {

@@ -69,7 +69,7 @@ func shuffle(d *stage.Dice, rows []outbox.Fresh) {
 
 // deliver is one invocation of the fast path.
 func (w *world) deliver(rows []outbox.Fresh) {
-	p := w.start(fastPath, outbox.DeliverFor+w.longestSend()+20*time.Second)
+	p := w.start(fastPath, outbox.FastPathFor+w.longestSend()+20*time.Second)
 	destinations, err := w.allowed(p)
 	if err != nil {
 		p.Kill()
@@ -83,7 +83,7 @@ func (w *world) deliver(rows []outbox.Fresh) {
 	if w.varied.stalls {
 		d.Stalls = &w.stalls
 	}
-	report, err := d.Deliver(p.Ctx, rows)
+	report, err := d.RunFastPath(p.Ctx, rows)
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
 	if !p.Dead {
@@ -113,7 +113,7 @@ func (l *law) onTime(o *operation, before outbox.Row) {
 
 // delivered holds a run of the fast path that ended before its time to have asked for every row that it was told of.
 func (l *law) delivered(p *process, rows []outbox.Fresh) {
-	if time.Since(p.runs) >= outbox.DeliverFor {
+	if time.Since(p.runs) >= outbox.FastPathFor {
 		return
 	}
 	deadline, _ := p.Ctx.Deadline()

@@ -1,18 +1,16 @@
 package main
 
 const (
-	claimGo      = "internal/outbox/claim.go"
-	settlementGo = "internal/outbox/settlement.go"
-	decideGo     = "internal/outbox/decide.go"
-	examineGo    = "internal/outbox/examine.go"
-	policyGo     = "internal/outbox/policy.go"
-	attemptGo    = "internal/outbox/attempt.go"
-	fastGo       = "internal/outbox/fastpath.go"
-	lanesGo      = "internal/outbox/lanes.go"
-	runGo        = "internal/outbox/run.go"
-	answerGo     = "internal/outbox/reconciler_answer.go"
-	movesGo      = "internal/outbox/operator_moves.go"
-	idGo         = "internal/outbox/id.go"
+	claimGo    = "internal/outbox/claim.go"
+	decideGo   = "internal/outbox/decide.go"
+	policyGo   = "internal/outbox/policy.go"
+	attemptGo  = "internal/outbox/attempt.go"
+	fastGo     = "internal/outbox/fastpath.go"
+	sweepGo    = "internal/outbox/sweep.go"
+	runGo      = "internal/outbox/run.go"
+	answerGo   = "internal/outbox/answer.go"
+	operatorGo = "internal/outbox/operator.go"
+	rowGo      = "internal/outbox/row.go"
 )
 
 // table is what is broken on purpose. A name says what the protocol then does.
@@ -50,17 +48,17 @@ var table = []mutant{
 		from: `row.AttemptCount < c.Attempts && !row.crashed() &&
 			(c.Due.IsZero() || row.Token == "")`, to: `(row.AttemptCount < c.Attempts || !c.Due.IsZero()) && !row.crashed()`},
 	{name: "the fast path claims rows for later", file: fastGo,
-		from: `return now.Add(l.Policy.HeadStart)`, to: `return row.LaneAt`},
+		from: `return now.Add(d.to.Policy.HeadStart)`, to: `return row.LaneAt`},
 	{name: "the fast path believes what was reported of a row's times", file: fastGo,
-		from: `Due: l.dueBy(row, now), `, to: `Due: now.Add(time.Hour), `},
+		from: `Due: d.dueBy(row, now), `, to: `Due: now.Add(time.Hour), `},
 	{name: "the fast path claims rows of destinations that are retired", file: fastGo,
-		from: `l.Policy.Retired || l.Stalls`, to: `l.Stalls`},
+		from: `p.Retired || by.Stalls`, to: `by.Stalls`},
 	{name: "the fast path claims for as long as a sweep", file: fastGo,
-		from: `newRun(ctx, d, DeliverFor,`, to: `newRun(ctx, d, time.Hour,`},
+		from: `newRun(ctx, d, FastPathFor,`, to: `newRun(ctx, d, time.Hour,`},
 	{name: "the fast path ignores what is reported", file: fastGo,
 		from: `of[row.Destination] = append(of[row.Destination], row)`, to: `of[row.Destination] = of[row.Destination]`},
 	{name: "the fast path leaves every row to the sweep", file: fastGo,
-		from: `		if l.Policy.Retired || l.Stalls`, to: `		if true || l.Stalls`},
+		from: `		if p.Retired || by.Stalls`, to: `		if true || by.Stalls`},
 	{name: "the fast path takes one row of a batch", file: fastGo,
 		from: `			return
 		}
@@ -71,11 +69,11 @@ var table = []mutant{
 	}
 }`},
 	{name: "the fast path does not know of the head start", file: fastGo,
-		from: `return now.Add(l.Policy.HeadStart)`, to: `return now`},
+		from: `return now.Add(d.to.Policy.HeadStart)`, to: `return now`},
 	{name: "the fast path asks for rows that are due for the sweep", file: fastGo,
-		from: `Due: l.dueBy(row, now), `, to: ``},
+		from: `Due: d.dueBy(row, now), `, to: ``},
 	{name: "every claim is too late to send", file: attemptGo,
-		from: `late := l.now().After(row.ClaimedAt.Add(SkewMargin))`, to: `late := !l.now().Before(row.ClaimedAt)`},
+		from: `late := d.run.now().After(row.ClaimedAt.Add(SkewMargin))`, to: `late := !d.run.now().Before(row.ClaimedAt)`},
 	{name: "a destination that stalled once is left to the sweep for ever", file: fastGo,
 		from: `.Add(leave)`, to: `.Add(100 * leave)`},
 	{name: "a destination that stalls holds back the others", file: fastGo,
@@ -90,38 +88,38 @@ var table = []mutant{
 	{name: "the fast path believes a writer's clock however wrong", file: fastGo,
 		from: `0 < ahead && ahead <= SkewMargin`, to: `0 < ahead`},
 	{name: "the sweep claims rows that are the fast path's", file: attemptGo,
-		from: `Claim{ID: id, At: l.now(), Attempts`, to: `Claim{ID: id, At: l.now(), Due: l.now().Add(time.Minute), Attempts`},
+		from: `Claim{ID: id, At: d.run.now(), Attempts`, to: `Claim{ID: id, At: d.run.now(), Due: d.run.now().Add(time.Minute), Attempts`},
 
-	{name: "settling is not fenced by the token", file: settlementGo,
+	{name: "settling is not fenced by the token", file: claimGo,
 		from: `s.Token != "" && row.Token == s.Token && legalForHolder`, to: `s.Token != "" && legalForHolder`},
-	{name: "a reader's settlement is not fenced by the token", file: settlementGo,
+	{name: "a reader's settlement is not fenced by the token", file: claimGo,
 		from: `row.Status == s.From.Status && row.Token == s.From.Token && row`, to: `row.Status == s.From.Status && row`},
-	{name: "a reader's settlement is not fenced by the status", file: settlementGo,
+	{name: "a reader's settlement is not fenced by the status", file: claimGo,
 		from: `seen := row.Status == s.From.Status && `, to: `seen := `},
-	{name: "a lookup is not fenced by the number of lookups", file: settlementGo,
+	{name: "a lookup is not fenced by the number of lookups", file: claimGo,
 		from: ` &&
 		(s.Status != StatusOutcomeUnknown || row.LookupCount == s.From.LookupCount)`, to: ``},
-	{name: "a settlement whose answer was lost conflicts when repeated", file: settlementGo,
+	{name: "a settlement whose answer was lost conflicts when repeated", file: claimGo,
 		from: `if row.Status != s.Status || row.Token != s.fenceToken() {`, to: `if true {`},
-	{name: "any end of a row is taken for this one's", file: settlementGo,
+	{name: "any end of a row is taken for this one's", file: claimGo,
 		from: `if row.Status != s.Status || row.Token != s.fenceToken() {`, to: `if row.Status != s.Status && !row.Status.Terminal() || row.Token != s.fenceToken() {`},
-	{name: "maybe_since is dropped on settling", file: settlementGo,
+	{name: "maybe_since is dropped on settling", file: claimGo,
 		from: `} else if !s.MaybeSince.IsZero() {`, to: `} else if false {`},
-	{name: "maybe_since survives the remote's word that nothing arrived", file: settlementGo,
+	{name: "maybe_since survives the remote's word that nothing arrived", file: claimGo,
 		from: `	if s.Certain {
 		row.MaybeSince = time.Time{}
 	} else`, to: `	`},
-	{name: "a holder fails a row that may have arrived", file: settlementGo,
+	{name: "a holder fails a row that may have arrived", file: claimGo,
 		from: `to == StatusCompleted || to == StatusFailed && !row.MayHaveArrived()
 	case StatusOutcomeUnknown:
 		return to == StatusCompleted //`, to: `to == StatusCompleted || to == StatusFailed
 	case StatusOutcomeUnknown:
 		return to != StatusDispatching //`},
-	{name: "a late answer completes a row whatever its status", file: settlementGo,
+	{name: "a late answer completes a row whatever its status", file: claimGo,
 		from: `	case StatusOutcomeUnknown:
 		return to == StatusCompleted // a`, to: `	case StatusOutcomeUnknown, StatusFailed, StatusPending:
 		return to == StatusCompleted || to == StatusPending // a`},
-	{name: "a reader ends a live claim as pending", file: examineGo,
+	{name: "a reader ends a live claim as pending", file: decideGo,
 		from: `if !now.After(row.Until.Add(SkewMargin)) {`, to: `if false {`},
 
 	{name: "unknown is treated as retryable", file: decideGo,
@@ -167,40 +165,40 @@ var table = []mutant{
 	{name: "late arrivals do not count for the window", file: policyGo,
 		from: `row.MaybeSince.Add(time.Duration(w)).After(p.settledBy(until))`, to: `row.MaybeSince.Add(time.Duration(w)).After(until)`},
 
-	{name: "claims are taken over though clocks differ", file: examineGo,
+	{name: "claims are taken over though clocks differ", file: decideGo,
 		from: `row.Until.Add(SkewMargin)`, to: `row.Until`},
-	{name: "a retired destination is claimed", file: lanesGo,
-		from: `if l.Policy.Retired || entry.Destination != l.Name {`, to: `if entry.Destination != l.Name {`},
-	{name: "a retired destination's rows end though it may come back", file: examineGo,
+	{name: "a retired destination is claimed", file: sweepGo,
+		from: `if d.to.Policy.Retired || entry.Destination != d.to.Name {`, to: `if entry.Destination != d.to.Name {`},
+	{name: "a retired destination's rows end though it may come back", file: decideGo,
 		from: `case p.Retired && !row.expired(now):`, to: `case false:`},
-	{name: "an abandoned row of a retired destination is sent", file: examineGo,
+	{name: "an abandoned row of a retired destination is sent", file: decideGo,
 		from: `p.Retired || obstacle`, to: `obstacle`},
-	{name: "an abandoned row is always sent again", file: examineGo,
+	{name: "an abandoned row is always sent again", file: decideGo,
 		from: `p.Retired || obstacle(p, abandoned, now) != ""`, to: `p.Retired || obstacle(p, row, now) != "" && abandoned.AttemptCount >= p.Attempts`},
-	{name: "an abandoned row may be failed", file: examineGo,
+	{name: "an abandoned row may be failed", file: decideGo,
 		from: `	if suspect && !row.MayHaveArrived() {`, to: `	if false {`},
 	{name: "an abandoned row is claimed beside others", file: attemptGo,
 		from: `		if alone {`, to: `		if true {`},
 
 	{name: "the image is sent instead of the claimed row", file: attemptGo,
 		from: `	case err == nil:
-		l.deliver(row, takeOver)`, to: `	case err == nil:
+		d.attempt(row, takeOver)`, to: `	case err == nil:
 		if c.From != nil {
 			row = *c.From
 		}
-		l.deliver(row, takeOver)`},
+		d.attempt(row, takeOver)`},
 	{name: "a claim that was answered late is sent", file: attemptGo,
-		from: `case late || l.remaining()`, to: `case late && false || l.remaining()`},
+		from: `case late || remaining(d.run.ctx)`, to: `case late && false || remaining(d.run.ctx)`},
 	{name: "a claim whose answer was lost is sent unseen", file: attemptGo,
 		from: `if err == nil && row.Status == StatusDispatching && row.Token == token {`, to: `if err == nil {`},
-	{name: "a row that was put off is claimed unseen", file: lanesGo,
-		from: `l.follow(*from, Examine(l.Policy, *from, l.now()), false)`, to: `l.land(id, from, false)`},
+	{name: "a row that was put off is claimed unseen", file: sweepGo,
+		from: `d.follow(*from, Examine(d.to.Policy, *from, d.run.now()), false)`, to: `d.claimKnown(id, from, false)`},
 	{name: "a silent sender means that nothing arrived", file: attemptGo,
 		from: `Unknown("", CodeNoAnswer)`, to: `Retryable(CodeNoAnswer, 0)`},
 	{name: "a panic means that nothing arrived", file: attemptGo,
 		from: `Unknown("", CodeSenderPanicked)`, to: `Retryable(CodeSenderPanicked, 0)`},
-	{name: "a lane is left out", file: lanesGo,
-		from: `shardsFrom(l.now(), l.Policy.Shards)`, to: `shardsFrom(l.now(), max(l.Policy.Shards-1, 1))`},
+	{name: "a lane is left out", file: runGo,
+		from: `range d.Policy.Shards {`, to: `range max(d.Policy.Shards-1, 1) {`},
 	{name: "what was abandoned before is claimed beside others", file: claimGo,
 		from: ` && !row.crashed()`, to: ``},
 
@@ -214,31 +212,31 @@ var table = []mutant{
 		from: `		return s.failed(p, row, a.Code, now)`, to: `		s.Status, s.Lane, s.LaneAt = StatusPending, laneOf(p, row, DueLane), now
 		return s`},
 	{name: "a lookup without an answer resends", file: answerGo,
-		from: `	case NeverArrived:
-		s.Certain`, to: `	case NeverArrived, Undecided:
+		from: `	case AnswerNotFound:
+		s.Certain`, to: `	case AnswerNotFound, AnswerUnresolved:
 		s.Certain`},
 	{name: "a resend forgets its budget", file: answerGo,
 		from: `s.Certain, row.MaybeSince = true, time.Time{}`, to: `s.Certain, s.NewBudget, row.MaybeSince = true, true, time.Time{}`},
 	{name: "a lookup is not counted", file: answerGo, from: `, LookedUp: true}`, to: `}`},
 
-	{name: "a person resends though the window is over", file: movesGo,
+	{name: "a person resends though the window is over", file: operatorGo,
 		from: `case row.MayHaveArrived() && !p.windowHolds(`, to: `case false && !p.windowHolds(`},
-	{name: "a person resolves while attempts may arrive", file: movesGo,
+	{name: "a person resolves while attempts may arrive", file: operatorGo,
 		from: `		if !o.Force {`, to: `		if false {`},
-	{name: "a failed row of which an attempt arrived is retried", file: movesGo,
+	{name: "a failed row of which an attempt arrived is retried", file: operatorGo,
 		from: `	case row.MayHaveArrived():
 		return Settlement{}, notAllowed("an attempt arrived`, to: `	case false:
 		return Settlement{}, notAllowed("an attempt arrived`},
-	{name: "a person moves rows of destinations that are not configured", file: "internal/outbox/operator.go",
+	{name: "a person moves rows of destinations that are not configured", file: operatorGo,
 		from: `	return Policy{}, fmt.Errorf("%w: destination`, to: `	if id.Key != "" {
 		return Policy{}.WithDefaults(), nil
 	}
 	return Policy{}, fmt.Errorf("%w: destination`},
-	{name: "a row is retried though its retention is over", file: movesGo,
+	{name: "a row is retried though its retention is over", file: operatorGo,
 		from: `!row.ExpiresAt.IsZero() && !now.Before(row.ExpiresAt)`, to: `false`},
-	{name: "a retry has no new budget", file: movesGo, from: `, s.NewBudget = StatusPending, laneOf(p, row, DueLane), now, true`, to: ` = StatusPending, laneOf(p, row, DueLane), now`},
+	{name: "a retry has no new budget", file: operatorGo, from: `, s.NewBudget = StatusPending, laneOf(p, row, DueLane), now, true`, to: ` = StatusPending, laneOf(p, row, DueLane), now`},
 
-	{name: "logs show keys", file: idGo,
+	{name: "logs show keys", file: rowGo,
 		from: `sum := sha256.Sum256([]byte(id.PK()))
 `, to: `return id.PK()
 	sum := sha256.Sum256([]byte(id.PK()))

@@ -14,9 +14,7 @@ var tableDB = []mutant{
 	{name: "a pause is not read", file: controlsGo,
 		from: `c.Paused = r.Flag(schema.Paused)`, to: `_ = r.Flag(schema.Paused)`},
 	{name: "a control that cannot be read is no pause", file: controlsGo,
-		from: `		c.Paused = true
-	}`, to: `		c.Paused = c.Paused && true
-	}`},
+		from: `c.Unreadable = r.Err("the control")`, to: `_ = r.Err("the control")`},
 	{name: "a limit that cannot be read is no trouble", file: controlsGo,
 		from: `if n, ok := r.Whole(schema.MaxConcurrency,`, to: `if n, ok := lenient.Whole(schema.MaxConcurrency,`},
 	{name: "a limit is not read", file: controlsGo,
@@ -35,14 +33,14 @@ var tableDB = []mutant{
 		from: `0 <= age && age < ControlsFor`, to: `0 <= age`},
 	{name: "the controls are as old as the answer, not as the question", file: gateGo,
 		from: `g.at, g.all = asked, all`, to: `g.at, g.all = time.Now(), all`},
-	{name: "a paused destination is not left out", file: gateGo,
-		from: `		case all[i].Paused:
+	{name: "a paused destination is not left out", file: policyGo,
+		from: `		case controls[i].Stops():
 			continue
 `, to: ``},
-	{name: "a control that cannot be read leaves nothing out", file: gateGo,
-		from: `case all[i].Paused:`, to: `case all[i].Paused && all[i].Unreadable == nil:`},
-	{name: "a limit raises a concurrency", file: gateGo,
-		from: `min(d.Policy.WithDefaults().Concurrency, all[i].MaxConcurrency)`, to: `all[i].MaxConcurrency`},
+	{name: "a control that cannot be read leaves nothing out", file: policyGo,
+		from: `c.Paused || c.Unreadable != nil`, to: `c.Paused`},
+	{name: "a limit raises a concurrency", file: policyGo,
+		from: `min(d.Policy.WithDefaults().Concurrency, controls[i].MaxConcurrency)`, to: `controls[i].MaxConcurrency`},
 	{name: "controls that cannot be read are those of before", file: gateGo,
 		from: `		return nil, err
 	}

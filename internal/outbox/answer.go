@@ -1,34 +1,45 @@
 package outbox
 
 import (
+	"context"
 	"errors"
 	"math"
 	"time"
 )
 
+// Lookup asks a remote what became of a row. It changes nothing there, and reports what the remote
+// said; it does not decide what follows. It is called only when no attempt can arrive any more, so that
+// "no such thing" is an answer. When ctx ends it returns: AnswerUnresolved.
+type Lookup interface {
+	Look(ctx context.Context, row Row) Answer
+}
+
+// LookupTimeout bounds one lookup.
+const LookupTimeout = 10 * time.Second
+
 // AnswerKind is what a remote said about a row whose outcome is not known.
 type AnswerKind int
 
 const (
-	// Undecided: the remote did not answer, or cannot say. It is the zero value, so that a lookup that
+	// AnswerUnresolved: the remote did not answer, or cannot say. It is the zero value, so that a lookup that
 	// forgot to say is not believed.
-	Undecided AnswerKind = iota
-	// TookEffect: the effect happened.
-	TookEffect
-	// HadNoEffect: the remote knows the row, and its effect did not and will not happen.
-	HadNoEffect
-	// NeverArrived: the remote does not know the row. Asked late enough, it never will.
-	NeverArrived
+	AnswerUnresolved AnswerKind = iota
+	// AnswerCompleted: the effect happened.
+	AnswerCompleted
+	// AnswerFailed: the remote knows the row, and its effect did not and will not happen.
+	AnswerFailed
+	// AnswerNotFound: the remote does not know the row. Asked late enough, it never will.
+	AnswerNotFound
 )
 
 // String is the word that configurations and lookups use.
 func (k AnswerKind) String() string {
 	switch k {
-	case TookEffect:
+	case AnswerCompleted:
 		return "completed"
-	case HadNoEffect:
+	case AnswerFailed:
 		return "failed"
-	case NeverArrived:
+	case AnswerNotFound:
 		return "not_found"
 	default:
 		return "unresolved"
@@ -63,7 +74,7 @@ func (p Policy) askableFrom(row Row) time.Time {
 	return p.settledBy(row.Until)
 }
 
-var errMisplaced = errors.New("lane: an unknown one, which the row's status does not belong to")
+var errMisplaced = errors.New("lane: unknown, though the row's status is not outcome_unknown")
 
 // ExamineUnknown decides about a row as it was read after it had been found in an unknown lane. canAsk
 // says whether the destination has a lookup.
@@ -93,21 +104,21 @@ func ExamineUnknown(p Policy, row Row, canAsk bool, now time.Time) Step {
 //
 //	answer      row
 //	completed   completed
-//	failed      failed; it may have arrived, so that nobody sends it again
-//	not found   pending, due now; failed if the budget is spent or deliver_by past. It has not arrived
+//	failed      failed; it is not sent again, because an attempt may have arrived
+//	not_found   pending, due now; failed if the budget is spent or deliver_by passed. It has not arrived
 //	unresolved  outcome_unknown; asked again after 1 minute, 4, 16, then every hour
 func Resolve(p Policy, row Row, a Answer, now time.Time) Settlement {
 	read := row
 	s := Settlement{ID: row.ID, From: &read, Code: a.Code, RemoteRef: a.Ref, LookedUp: true}
 	switch a.Kind {
-	case TookEffect:
+	case AnswerCompleted:
 		return s.completed(p, now)
-	case HadNoEffect:
+	case AnswerFailed:
 		if a.Code == "" {
 			a.Code = CodeLookupFailed
 		}
 		return s.failed(p, row, a.Code, now)
-	case NeverArrived:
+	case AnswerNotFound:
 		s.Certain, row.MaybeSince = true, time.Time{}
 		if code := obstacle(p, row, now); code != "" {
 			return s.without(p, row, code, now)
