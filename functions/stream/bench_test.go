@@ -26,6 +26,7 @@ import (
 	"github.com/landfall-dev/landfall/functions/internal/setup"
 	"github.com/landfall-dev/landfall/internal/config"
 	"github.com/landfall-dev/landfall/internal/lab/functiontest"
+	"github.com/landfall-dev/landfall/internal/mapping"
 	"github.com/landfall-dev/landfall/internal/observe"
 	"github.com/landfall-dev/landfall/internal/outbox"
 	"github.com/landfall-dev/landfall/internal/outboxdb"
@@ -89,7 +90,7 @@ func copied(values map[string]types.AttributeValue) map[string]types.AttributeVa
 	return out
 }
 
-const batch = schema.StreamBatch
+const batch = mapping.StreamBatch
 
 func benchEffect(b *testing.B, client outboxdb.Client, p payload) {
 	h, event := newHandler(b, client, nobody{}), records(p)

@@ -77,8 +77,8 @@ func TestNoMappingDeletesWhatIsToComeBack(t *testing.T) {
 	failures, _ := got.one("SQS::Queue", "LandfallStreamFailures")
 	_, mapping := got.one("Lambda::EventSourceMapping", "LandfallStreamMapping")
 	got.want(mapping, map[string]string{
-		"BatchSize": fmt.Sprint(schema.StreamBatch), "BisectBatchOnFunctionError": "true", "MaximumRetryAttempts": fmt.Sprint(schema.StreamRetries),
-		"MaximumRecordAgeInSeconds": fmt.Sprint(schema.StreamRecordAge), "ParallelizationFactor": "10", "StartingPosition": `"TRIM_HORIZON"`,
+		"BatchSize": fmt.Sprint(mapping.StreamBatch), "BisectBatchOnFunctionError": "true", "MaximumRetryAttempts": fmt.Sprint(mapping.StreamRetries),
+		"MaximumRecordAgeInSeconds": fmt.Sprint(mapping.StreamRecordAge), "ParallelizationFactor": "10", "StartingPosition": `"TRIM_HORIZON"`,
 		"EventSourceArn": `{"Fn::GetAtt":["LandfallOutboxED842621","StreamArn"]}`, "FunctionName.Ref": fmt.Sprintf("%q", stream),
 		"DestinationConfig.OnFailure.Destination": fmt.Sprintf(`{"Fn::GetAtt":[%q,"Arn"]}`, failures),
 		"FilterCriteria.Filters":                  `[{"Pattern":` + text(t, `{"eventName":["INSERT"],"dynamodb":{"NewImage":{"status":{"S":["pending"]}}}}`) + `}]`,

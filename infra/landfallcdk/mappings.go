@@ -3,8 +3,7 @@ package landfallcdk
 import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/jsii-runtime-go"
-
-	"github.com/landfall-dev/landfall/internal/schema"
+	"github.com/landfall-dev/landfall/internal/mapping"
 )
 
 // Settings of the event source mappings that are Lambda's bounds.
@@ -23,18 +22,18 @@ func (b *builder) mappings() {
 	if b.stream() != nil {
 		// A batch that fails is the sweep's; the mapping only tells that it did.
 		awslambda.NewCfnEventSourceMapping(b.scope, jsii.String("StreamMapping"), &awslambda.CfnEventSourceMappingProps{
-			BatchSize:                  jsii.Number(schema.StreamBatch),
+			BatchSize:                  jsii.Number(mapping.StreamBatch),
 			BisectBatchOnFunctionError: jsii.Bool(true),
 			DestinationConfig: &awslambda.CfnEventSourceMapping_DestinationConfigProperty{
 				OnFailure: &awslambda.CfnEventSourceMapping_OnFailureProperty{Destination: b.failures.QueueArn()},
 			},
 			EventSourceArn: b.stream(),
 			FilterCriteria: &awslambda.CfnEventSourceMapping_FilterCriteriaProperty{
-				Filters: []any{&awslambda.CfnEventSourceMapping_FilterProperty{Pattern: jsii.String(schema.StreamFilter)}},
+				Filters: []any{&awslambda.CfnEventSourceMapping_FilterProperty{Pattern: jsii.String(mapping.StreamFilter)}},
 			},
 			FunctionName:              b.Functions["stream"].FunctionName(),
-			MaximumRecordAgeInSeconds: jsii.Number(schema.StreamRecordAge),
-			MaximumRetryAttempts:      jsii.Number(schema.StreamRetries),
+			MaximumRecordAgeInSeconds: jsii.Number(mapping.StreamRecordAge),
+			MaximumRetryAttempts:      jsii.Number(mapping.StreamRetries),
 			ParallelizationFactor:     jsii.Number(batchesPerShard),
 			StartingPosition:          jsii.String("TRIM_HORIZON"),
 		})

@@ -26,7 +26,7 @@ func newControls(t *testing.T) (*outboxdb.Controls, *dynamodb.Client) {
 	return outboxdb.NewControls(client, schema.ControlTable), client
 }
 
-func TestNoControlTakesAnotherBack(t *testing.T) {
+func TestEachControlChangesOnlyWhatItNames(t *testing.T) {
 	t.Parallel()
 	c, _ := newControls(t)
 	began := time.Now().Truncate(time.Millisecond)
@@ -71,7 +71,7 @@ func TestNoControlTakesAnotherBack(t *testing.T) {
 	}
 }
 
-func TestNoControlThatCannotBeReadLetsSendsGoOn(t *testing.T) {
+func TestControlThatCannotBeReadStopsSends(t *testing.T) {
 	t.Parallel()
 	c, client := newControls(t)
 	value := func(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
@@ -125,8 +125,8 @@ func TestNoControlThatCannotBeReadLetsSendsGoOn(t *testing.T) {
 	}
 }
 
-// TestNoControlIsPassedOver has more than a page of them.
-func TestNoControlIsPassedOver(t *testing.T) {
+// TestAllControlsAreReadOverSeveralPages has more than a page of them.
+func TestAllControlsAreReadOverSeveralPages(t *testing.T) {
 	t.Parallel()
 	c, _ := newControls(t)
 	const n = 1200

@@ -33,7 +33,7 @@ func names(destinations []outbox.Destination) (all string) {
 	return all
 }
 
-func TestNoControlIsHonouredLateOrReadForEveryRow(t *testing.T) {
+func TestControlsAreReadAgainAfterFiveSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		table := &said{}
 		g := &outboxdb.Gate{Reader: table, Logger: slog.New(slog.DiscardHandler)}
@@ -53,7 +53,7 @@ func TestNoControlIsHonouredLateOrReadForEveryRow(t *testing.T) {
 		allowed("b", 2)
 		allowed("b", 2)
 
-		// What is not known any more is not guessed, and asked for again at once.
+		// Controls that cannot be read are not guessed, and are read again at the next call.
 		table.err = errors.New("no such table")
 		time.Sleep(outboxdb.ControlsFor)
 		for range 2 {
@@ -66,7 +66,7 @@ func TestNoControlIsHonouredLateOrReadForEveryRow(t *testing.T) {
 	})
 }
 
-func TestNoControlRaisesAConcurrencyOrTouchesAnotherDestination(t *testing.T) {
+func TestControlLowersOnlyTheConcurrencyOfItsOwnDestination(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	g := &outboxdb.Gate{Logger: slog.New(slog.NewTextHandler(&log, nil)), Reader: &said{all: []outbox.Control{
@@ -90,12 +90,12 @@ func TestNoControlRaisesAConcurrencyOrTouchesAnotherDestination(t *testing.T) {
 	if before[2].Policy.Concurrency != 7 {
 		t.Error("the configuration's own was changed: no later run would have it back")
 	}
-	for _, line := range []string{"level=ERROR msg=\"the destination counts as paused\" destination=odd", "level=WARN msg=\"a control is for no destination"} {
+	for _, line := range []string{"level=ERROR msg=\"the destination counts as paused\" destination=odd", "level=WARN msg=\"a control has no effect"} {
 		if !strings.Contains(log.String(), line) {
 			t.Errorf("%q is not in\n%s", line, &log)
 		}
 	}
 	if strings.Contains(log.String(), "gone-secret") {
-		t.Errorf("a stranger's name is in\n%s", &log)
+		t.Errorf("the name of a destination that is not configured is in\n%s", &log)
 	}
 }

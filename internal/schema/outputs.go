@@ -5,8 +5,8 @@ package schema
 const (
 	// OutboxTableOutput is the table's name.
 	OutboxTableOutput = "LandfallOutboxTable"
-	// ReceiptsTableOutput and ControlTableOutput are the names of the tables for routing, QueuePrefixOutput what the
-	// names of the stack's queues begin with.
+	// ReceiptsTableOutput and ControlTableOutput are the names of the tables for routing, QueuePrefixOutput is the prefix
+	// of the names of the stack's queues.
 	ReceiptsTableOutput = "LandfallReceiptsTable"
 	ControlTableOutput  = "LandfallControlTable"
 	QueuePrefixOutput   = "LandfallQueuePrefix"
@@ -18,6 +18,6 @@ const (
 	DashboardOutput = "LandfallDashboard"
 	// WriterPoliciesOutput are the ARNs of the policies for writers of rows, with commas between them.
 	WriterPoliciesOutput = "LandfallWriterPolicies"
-	// FunctionOutput and a function's name, its first letter a capital, is what Lambda calls that function.
+	// FunctionOutput with a function's name behind it, its first letter a capital, is that function's name in Lambda.
 	FunctionOutput = "LandfallFunction"
 )

@@ -6,8 +6,8 @@
 // package outboxdb. It imports nothing, so that anything may import it.
 package schema
 
-// Environment variables that name the tables, and what the tables are called where none is set. The command line's
-// --stack goes before the variables.
+// Environment variables that name the tables, and the tables' names where none is set. The command line's
+// --stack takes precedence over the variables.
 const (
 	OutboxTableEnv = "LANDFALL_OUTBOX_TABLE"
 	OutboxTable    = "landfall-outbox"
@@ -63,8 +63,8 @@ const (
 	Until     = "until"
 	// MaybeSince (N) is when the first attempt that may have arrived was claimed. Absent: none can have.
 	MaybeSince = "maybe_since"
-	// Window (N), in seconds, is how long the remote deduplicates, as configured at the last claim; WindowNever and
-	// WindowAlways besides.
+	// Window (N), in seconds, is how long the remote deduplicates, as configured at the last claim; or WindowNever, or
+	// WindowAlways.
 	Window = "window"
 	// Code (S) is the stable code of the last trouble.
 	Code = "code"
@@ -79,7 +79,7 @@ const (
 	DeliverBy   = "deliver_by"
 	// ExpiresAt (N) is the table's TTL attribute, in epoch seconds. Only a terminal row has it.
 	ExpiresAt = "expires_at"
-	// ResolvedBy (S), ResolvedAt (N) and Reason (S) are who last decided about the row by hand, when and why. Forced
+	// ResolvedBy (S), ResolvedAt (N) and Reason (S) are the person who last decided about the row, when and why. Forced
 	// (BOOL, true or absent) says that it was too early to know.
 	ResolvedBy = "resolved_by"
 	ResolvedAt = "resolved_at"

@@ -1,6 +1,6 @@
 package bench
 
-import "github.com/landfall-dev/landfall/internal/schema"
+import "github.com/landfall-dev/landfall/internal/mapping"
 
 // Names of effects and ways.
 const (
@@ -11,7 +11,7 @@ const (
 )
 
 // fullBatch is how many rows the stream's mapping gives an invocation at most.
-const fullBatch = schema.StreamBatch
+const fullBatch = mapping.StreamBatch
 
 // What the tests tell, and Go's benchmarks that are figures.
 const (

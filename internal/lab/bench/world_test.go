@@ -153,8 +153,8 @@ func (w *world) destinations() []outbox.Destination {
 func (w *world) follow(ctx context.Context, batch, factor int, delay func()) {
 	err := devstack.FollowStream(ctx, devstack.StreamMapping{
 		Client: dynamodbstreams.NewFromConfig(w.account.Config(mapping)), Table: schema.OutboxTable,
-		Filters: []string{schema.StreamFilter}, BatchSize: batch, ParallelizationFactor: factor,
-		MaximumRetryAttempts: schema.StreamRetries, StartingPosition: streamtypes.ShardIteratorTypeTrimHorizon,
+		Filters: []string{mapping.StreamFilter}, BatchSize: batch, ParallelizationFactor: factor,
+		MaximumRetryAttempts: mapping.StreamRetries, StartingPosition: streamtypes.ShardIteratorTypeTrimHorizon,
 	}, func(ctx context.Context, event []byte) error {
 		delay()
 		return w.deliver(ctx, event)

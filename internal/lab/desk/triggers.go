@@ -8,6 +8,7 @@ import (
 	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
 	"github.com/landfall-dev/landfall/internal/lab/devstack"
+	"github.com/landfall-dev/landfall/internal/mapping"
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
@@ -55,10 +56,10 @@ func (d *Desk) mapStream(ctx context.Context) error {
 // streamMapping is the mapping that is deployed.
 func streamMapping() devstack.StreamMapping {
 	return devstack.StreamMapping{
-		Filters:               []string{schema.StreamFilter},
-		BatchSize:             schema.StreamBatch,
+		Filters:               []string{mapping.StreamFilter},
+		BatchSize:             mapping.StreamBatch,
 		StartingPosition:      streamtypes.ShardIteratorTypeTrimHorizon,
 		ParallelizationFactor: devstack.MaxParallelizationFactor, BisectBatchOnFunctionError: true,
-		MaximumRetryAttempts: schema.StreamRetries, MaximumRecordAge: schema.StreamRecordAge * time.Second,
+		MaximumRetryAttempts: mapping.StreamRetries, MaximumRecordAge: mapping.StreamRecordAge * time.Second,
 	}
 }
