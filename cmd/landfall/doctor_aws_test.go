@@ -18,7 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/landfall-dev/landfall/internal/config"
-	"github.com/landfall-dev/landfall/internal/mapping"
+	"github.com/landfall-dev/landfall/internal/eventsource"
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
@@ -89,7 +89,7 @@ func deployed(t *testing.T) (*patient, *region) {
 		"landfall-ingress-couriers": `{"UUID": "q", "State": "Enabled", "BatchSize": 10, "FunctionResponseTypes": ["ReportBatchItemFailures"]}`,
 		"landfall-outbox": fmt.Sprintf(`{"UUID": "s", "State": "Enabled", "BatchSize": %d, "MaximumRetryAttempts": %d, "MaximumRecordAgeInSeconds": %d, "BisectBatchOnFunctionError": true,
 			"DestinationConfig": {"OnFailure": {"Destination": "arn:aws:sqs:x"}}, "FilterCriteria": {"Filters": [{"Pattern": %q}]}}`,
-			mapping.StreamBatch, mapping.StreamRetries, mapping.StreamRecordAge, mapping.StreamFilter),
+			eventsource.StreamBatch, eventsource.StreamRetries, eventsource.StreamRecordAge, eventsource.StreamFilter),
 	}, outputs: map[string]string{
 		schema.OutboxTableOutput: "landfall-outbox", schema.ReceiptsTableOutput: "landfall-receipts", schema.ControlTableOutput: "landfall-control",
 		schema.QueuePrefixOutput: "landfall",

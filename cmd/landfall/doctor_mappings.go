@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
 
-	"github.com/landfall-dev/landfall/internal/mapping"
+	"github.com/landfall-dev/landfall/internal/eventsource"
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
@@ -97,9 +97,9 @@ func (e *examination) streamMapping(subject string, m types.EventSourceMappingCo
 		name      string
 		has, must int32
 	}{
-		{"BatchSize", aws.ToInt32(m.BatchSize), mapping.StreamBatch},
-		{"MaximumRetryAttempts", aws.ToInt32(m.MaximumRetryAttempts), mapping.StreamRetries},
-		{"MaximumRecordAgeInSeconds", aws.ToInt32(m.MaximumRecordAgeInSeconds), mapping.StreamRecordAge},
+		{"BatchSize", aws.ToInt32(m.BatchSize), eventsource.StreamBatch},
+		{"MaximumRetryAttempts", aws.ToInt32(m.MaximumRetryAttempts), eventsource.StreamRetries},
+		{"MaximumRecordAgeInSeconds", aws.ToInt32(m.MaximumRecordAgeInSeconds), eventsource.StreamRecordAge},
 	} {
 		if setting.has != setting.must {
 			e.warn(subject, fmt.Sprintf("%s is %d, not %d: a batch that fails may hold up those behind it", setting.name, setting.has, setting.must), redeploy)
@@ -120,5 +120,5 @@ func (e *examination) filtered(criteria *types.FilterCriteria) bool {
 	}
 	var has, must any
 	return json.Unmarshal([]byte(aws.ToString(criteria.Filters[0].Pattern)), &has) == nil &&
-		json.Unmarshal([]byte(mapping.StreamFilter), &must) == nil && reflect.DeepEqual(has, must)
+		json.Unmarshal([]byte(eventsource.StreamFilter), &must) == nil && reflect.DeepEqual(has, must)
 }

@@ -25,8 +25,8 @@ import (
 
 	"github.com/landfall-dev/landfall/functions/internal/setup"
 	"github.com/landfall-dev/landfall/internal/config"
+	"github.com/landfall-dev/landfall/internal/eventsource"
 	"github.com/landfall-dev/landfall/internal/lab/functiontest"
-	"github.com/landfall-dev/landfall/internal/mapping"
 	"github.com/landfall-dev/landfall/internal/observe"
 	"github.com/landfall-dev/landfall/internal/outbox"
 	"github.com/landfall-dev/landfall/internal/outboxdb"
@@ -90,7 +90,7 @@ func copied(values map[string]types.AttributeValue) map[string]types.AttributeVa
 	return out
 }
 
-const batch = mapping.StreamBatch
+const batch = eventsource.StreamBatch
 
 func benchEffect(b *testing.B, client outboxdb.Client, p payload) {
 	h, event := newHandler(b, client, nobody{}), records(p)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/landfall-dev/landfall/infra/landfallcdk"
+	"github.com/landfall-dev/landfall/internal/eventsource"
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
@@ -77,8 +78,8 @@ func TestNoMappingDeletesWhatIsToComeBack(t *testing.T) {
 	failures, _ := got.one("SQS::Queue", "LandfallStreamFailures")
 	_, mapping := got.one("Lambda::EventSourceMapping", "LandfallStreamMapping")
 	got.want(mapping, map[string]string{
-		"BatchSize": fmt.Sprint(mapping.StreamBatch), "BisectBatchOnFunctionError": "true", "MaximumRetryAttempts": fmt.Sprint(mapping.StreamRetries),
-		"MaximumRecordAgeInSeconds": fmt.Sprint(mapping.StreamRecordAge), "ParallelizationFactor": "10", "StartingPosition": `"TRIM_HORIZON"`,
+		"BatchSize": fmt.Sprint(eventsource.StreamBatch), "BisectBatchOnFunctionError": "true", "MaximumRetryAttempts": fmt.Sprint(eventsource.StreamRetries),
+		"MaximumRecordAgeInSeconds": fmt.Sprint(eventsource.StreamRecordAge), "ParallelizationFactor": "10", "StartingPosition": `"TRIM_HORIZON"`,
 		"EventSourceArn": `{"Fn::GetAtt":["LandfallOutboxED842621","StreamArn"]}`, "FunctionName.Ref": fmt.Sprintf("%q", stream),
 		"DestinationConfig.OnFailure.Destination": fmt.Sprintf(`{"Fn::GetAtt":[%q,"Arn"]}`, failures),
 		"FilterCriteria.Filters":                  `[{"Pattern":` + text(t, `{"eventName":["INSERT"],"dynamodb":{"NewImage":{"status":{"S":["pending"]}}}}`) + `}]`,

@@ -3,7 +3,7 @@ package landfallcdk
 import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/jsii-runtime-go"
-	"github.com/landfall-dev/landfall/internal/mapping"
+	"github.com/landfall-dev/landfall/internal/eventsource"
 )
 
 // Settings of the event source mappings that are Lambda's bounds.
@@ -22,18 +22,18 @@ func (b *builder) mappings() {
 	if b.stream() != nil {
 		// A batch that fails is the sweep's; the mapping only tells that it did.
 		awslambda.NewCfnEventSourceMapping(b.scope, jsii.String("StreamMapping"), &awslambda.CfnEventSourceMappingProps{
-			BatchSize:                  jsii.Number(mapping.StreamBatch),
+			BatchSize:                  jsii.Number(eventsource.StreamBatch),
 			BisectBatchOnFunctionError: jsii.Bool(true),
 			DestinationConfig: &awslambda.CfnEventSourceMapping_DestinationConfigProperty{
 				OnFailure: &awslambda.CfnEventSourceMapping_OnFailureProperty{Destination: b.failures.QueueArn()},
 			},
 			EventSourceArn: b.stream(),
 			FilterCriteria: &awslambda.CfnEventSourceMapping_FilterCriteriaProperty{
-				Filters: []any{&awslambda.CfnEventSourceMapping_FilterProperty{Pattern: jsii.String(mapping.StreamFilter)}},
+				Filters: []any{&awslambda.CfnEventSourceMapping_FilterProperty{Pattern: jsii.String(eventsource.StreamFilter)}},
 			},
 			FunctionName:              b.Functions["stream"].FunctionName(),
-			MaximumRecordAgeInSeconds: jsii.Number(mapping.StreamRecordAge),
-			MaximumRetryAttempts:      jsii.Number(mapping.StreamRetries),
+			MaximumRecordAgeInSeconds: jsii.Number(eventsource.StreamRecordAge),
+			MaximumRetryAttempts:      jsii.Number(eventsource.StreamRetries),
 			ParallelizationFactor:     jsii.Number(batchesPerShard),
 			StartingPosition:          jsii.String("TRIM_HORIZON"),
 		})

@@ -36,9 +36,9 @@ func (d *Dispatcher) RunFastPath(ctx context.Context, rows []Fresh) (Report, err
 
 // startFresh starts an attempt at each row that is for now.
 func (d *destinationRun) startFresh(rows []Fresh) {
-	p, by := d.to.Policy, d.run.dispatcher
+	by := d.run.dispatcher
 	for _, row := range rows {
-		if p.Retired || by.Stalls.stands(d.to.Name) && len(by.Destinations) > 1 || row.LaneAt.After(d.dueBy(row, d.run.now())) {
+		if d.to.Policy.Retired || by.Stalls.stands(d.to.Name) && len(by.Destinations) > 1 || row.LaneAt.After(d.dueBy(row, d.run.now())) {
 			continue
 		}
 		if !d.begin(true, func() {

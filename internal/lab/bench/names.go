@@ -1,6 +1,6 @@
 package bench
 
-import "github.com/landfall-dev/landfall/internal/mapping"
+import "github.com/landfall-dev/landfall/internal/eventsource"
 
 // Names of effects and ways.
 const (
@@ -11,7 +11,7 @@ const (
 )
 
 // fullBatch is how many rows the stream's mapping gives an invocation at most.
-const fullBatch = mapping.StreamBatch
+const fullBatch = eventsource.StreamBatch
 
 // What the tests tell, and Go's benchmarks that are figures.
 const (

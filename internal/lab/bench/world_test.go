@@ -19,6 +19,7 @@ import (
 	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
 	"github.com/landfall-dev/landfall"
+	"github.com/landfall-dev/landfall/internal/eventsource"
 	"github.com/landfall-dev/landfall/internal/lab/devstack"
 	"github.com/landfall-dev/landfall/internal/lab/localaws"
 	"github.com/landfall-dev/landfall/internal/lab/localaws/ledger"
@@ -153,8 +154,8 @@ func (w *world) destinations() []outbox.Destination {
 func (w *world) follow(ctx context.Context, batch, factor int, delay func()) {
 	err := devstack.FollowStream(ctx, devstack.StreamMapping{
 		Client: dynamodbstreams.NewFromConfig(w.account.Config(mapping)), Table: schema.OutboxTable,
-		Filters: []string{mapping.StreamFilter}, BatchSize: batch, ParallelizationFactor: factor,
-		MaximumRetryAttempts: mapping.StreamRetries, StartingPosition: streamtypes.ShardIteratorTypeTrimHorizon,
+		Filters: []string{eventsource.StreamFilter}, BatchSize: batch, ParallelizationFactor: factor,
+		MaximumRetryAttempts: eventsource.StreamRetries, StartingPosition: streamtypes.ShardIteratorTypeTrimHorizon,
 	}, func(ctx context.Context, event []byte) error {
 		delay()
 		return w.deliver(ctx, event)

@@ -7,8 +7,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
+	"github.com/landfall-dev/landfall/internal/eventsource"
 	"github.com/landfall-dev/landfall/internal/lab/devstack"
-	"github.com/landfall-dev/landfall/internal/mapping"
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
@@ -56,10 +56,10 @@ func (d *Desk) mapStream(ctx context.Context) error {
 // streamMapping is the mapping that is deployed.
 func streamMapping() devstack.StreamMapping {
 	return devstack.StreamMapping{
-		Filters:               []string{mapping.StreamFilter},
-		BatchSize:             mapping.StreamBatch,
+		Filters:               []string{eventsource.StreamFilter},
+		BatchSize:             eventsource.StreamBatch,
 		StartingPosition:      streamtypes.ShardIteratorTypeTrimHorizon,
 		ParallelizationFactor: devstack.MaxParallelizationFactor, BisectBatchOnFunctionError: true,
-		MaximumRetryAttempts: mapping.StreamRetries, MaximumRecordAge: mapping.StreamRecordAge * time.Second,
+		MaximumRetryAttempts: eventsource.StreamRetries, MaximumRecordAge: eventsource.StreamRecordAge * time.Second,
 	}
 }

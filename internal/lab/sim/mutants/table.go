@@ -52,13 +52,13 @@ var table = []mutant{
 	{name: "the fast path believes what was reported of a row's times", file: fastGo,
 		from: `Due: d.dueBy(row, now), `, to: `Due: now.Add(time.Hour), `},
 	{name: "the fast path claims rows of destinations that are retired", file: fastGo,
-		from: `p.Retired || by.Stalls`, to: `by.Stalls`},
+		from: `d.to.Policy.Retired || by.Stalls`, to: `by.Stalls`},
 	{name: "the fast path claims for as long as a sweep", file: fastGo,
 		from: `newRun(ctx, d, FastPathFor,`, to: `newRun(ctx, d, time.Hour,`},
 	{name: "the fast path ignores what is reported", file: fastGo,
 		from: `of[row.Destination] = append(of[row.Destination], row)`, to: `of[row.Destination] = of[row.Destination]`},
 	{name: "the fast path leaves every row to the sweep", file: fastGo,
-		from: `		if p.Retired || by.Stalls`, to: `		if true || by.Stalls`},
+		from: `		if d.to.Policy.Retired || by.Stalls`, to: `		if true || by.Stalls`},
 	{name: "the fast path takes one row of a batch", file: fastGo,
 		from: `			return
 		}

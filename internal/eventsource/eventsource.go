@@ -1,6 +1,6 @@
-// Package mapping holds the settings of the event source mapping from the outbox table's stream to the fast path. The
+// Package eventsource holds the settings of the event source mapping from the outbox table's stream to the fast path. The
 // CDK app deploys them, doctor checks them, and the laboratory imitates them.
-package mapping
+package eventsource
 
 import "github.com/landfall-dev/landfall/internal/schema"
 
