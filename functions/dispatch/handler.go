@@ -9,7 +9,7 @@ import (
 )
 
 // handler translates between Lambda and the dispatcher.
-type handler struct{ *setup.Function }
+type handler struct{ function *setup.Function }
 
 // handle is one sweep. An error means that the controls could not be read, some lane not listed or some row not claimed:
 // the invocation counts as failed, the next one finds the rest.
@@ -18,7 +18,7 @@ func (h *handler) handle(ctx context.Context, event json.RawMessage) (setup.Answ
 	if err != nil {
 		return setup.Answer{}, err
 	}
-	dispatcher, observer, err := h.Dispatcher(ctx)
+	dispatcher, observer, err := h.function.Dispatcher(ctx)
 	if err != nil {
 		return setup.Answer{}, err
 	}

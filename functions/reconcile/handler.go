@@ -12,7 +12,7 @@ import (
 )
 
 // handler translates between Lambda and the reconciler.
-type handler struct{ *setup.Function }
+type handler struct{ function *setup.Function }
 
 // answer is what an invocation says it did, in numbers of rows.
 type answer struct {
@@ -35,9 +35,9 @@ func (h *handler) handle(ctx context.Context, event json.RawMessage) (answer, er
 	if invocation, ok := lambdacontext.FromContext(ctx); ok {
 		requestID = invocation.AwsRequestID
 	}
-	observer := h.Observer(requestID)
+	observer := h.function.Observer(requestID)
 	reconciler := outbox.Reconciler{
-		Store: h.Store, Destinations: h.Destinations, Concurrency: h.Config.Concurrency,
+		Store: h.function.Store, Destinations: h.function.Destinations, Concurrency: h.function.Config.Concurrency,
 		Observer: observer, Part: share.Part, Of: share.Of,
 	}
 	report, err := reconciler.RunOnce(ctx)

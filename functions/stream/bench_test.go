@@ -125,7 +125,7 @@ func TestNoEffectTakesMoreAllocationsThanItsBound(t *testing.T) {
 func TestNoInvocationForgetsWhoStalled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHandler(t, nullClient{made: &sync.Map{}}, stalls{})
-		h.Destinations = append(h.Destinations, outbox.Destination{Name: "mail"}) // who would have to wait
+		h.function.Destinations = append(h.function.Destinations, outbox.Destination{Name: "mail"}) // who would have to wait
 		for n := range 2 {
 			ctx, cancel := context.WithTimeout(invocation(t.Context()), time.Minute)
 			if answer, err := h.handle(ctx, records(small)); err != nil || (answer.Completed > 0) != (n == 0) {

@@ -9,7 +9,7 @@ import (
 )
 
 // handler translates between Lambda and the dispatcher.
-type handler struct{ *setup.Function }
+type handler struct{ function *setup.Function }
 
 // handle delivers one batch. It never fails a batch for a row's sake: what it could not do stays in its lane, for the
 // sweep, and a batch that is repeated would hold up those behind it.
@@ -19,9 +19,9 @@ func (h *handler) handle(ctx context.Context, event json.RawMessage) (setup.Answ
 		return setup.Answer{}, err
 	}
 	h.warnOfStrays(ctx, rows)
-	dispatcher, observer, err := h.Dispatcher(ctx)
+	dispatcher, observer, err := h.function.Dispatcher(ctx)
 	if err != nil {
-		h.Logger.ErrorContext(ctx, "rows are left to the sweep", "error", err.Error())
+		h.function.Logger.ErrorContext(ctx, "rows are left to the sweep", "error", err.Error())
 		return setup.Answer{}, nil
 	}
 	fresh := make([]outbox.Fresh, len(rows))
@@ -30,7 +30,7 @@ func (h *handler) handle(ctx context.Context, event json.RawMessage) (setup.Answ
 	}
 	report, err := dispatcher.RunFastPath(ctx, fresh)
 	if err != nil {
-		h.Logger.ErrorContext(ctx, "rows are left to the sweep", "request_id", dispatcher.ClaimedBy, "error", err.Error())
+		h.function.Logger.ErrorContext(ctx, "rows are left to the sweep", "request_id", dispatcher.ClaimedBy, "error", err.Error())
 	}
 	return setup.AnswerOf(report), observer.Flush()
 }
@@ -40,13 +40,13 @@ func (h *handler) handle(ctx context.Context, event json.RawMessage) (setup.Answ
 func (h *handler) warnOfStrays(ctx context.Context, rows []newRow) {
 	var strays []newRow
 	for _, row := range rows {
-		to, known := h.Config.Destinations[row.fresh.Destination]
+		to, known := h.function.Config.Destinations[row.fresh.Destination]
 		if lane, err := outbox.ParseLane(row.lane); !known || err == nil && lane.Shard >= to.Shards {
 			strays = append(strays, row)
 		}
 	}
 	if len(strays) > 0 {
-		h.Logger.WarnContext(ctx, "rows are for a destination, or in one of its lanes, that the configuration does not have: "+
+		h.function.Logger.WarnContext(ctx, "rows are for a destination, or in one of its lanes, that the configuration does not have: "+
 			"unless it is being deployed, no sweep comes by", "rows", len(strays), "row", strays[0].fresh.ID)
 	}
 }

@@ -17,12 +17,12 @@ var abandoned = dynamo.Text(outbox.CodeClaimAbandoned)
 // Claim implements [outbox.Store]. It touches neither lane nor lane_at, so that it costs the table a unit
 // and the index none.
 func (s *Store) Claim(ctx context.Context, c outbox.Claim) (outbox.Row, error) {
-	var w write
+	var w dynamo.Write
 	at := w.Value(dynamo.Millis(c.At))
 	if c.From == nil {
-		w.claimBlind(c, at)
+		claimBlind(&w, c, at)
 	} else if next, err := c.Apply(*c.From); err == nil {
-		w.claimFrom(c, next)
+		claimFrom(&w, c, next)
 	} else {
 		return s.grantedBefore(ctx, c) // no row like the one that was read may be claimed so
 	}
@@ -49,7 +49,7 @@ func (s *Store) Claim(ctx context.Context, c outbox.Claim) (outbox.Row, error) {
 
 // claimBlind asks of the row itself what [outbox.Claim.Apply] asks of it, and counts the attempt where it
 // is stored. A comparison with an attribute of the wrong type fails; then the row is looked at.
-func (w *write) claimBlind(c outbox.Claim, at string) {
+func claimBlind(w *dynamo.Write, c outbox.Claim, at string) {
 	const attempts = schema.AttemptCount
 	none := w.Value(zero)
 	w.RequireIs(schema.Status, pending)
@@ -67,8 +67,8 @@ func (w *write) claimBlind(c outbox.Claim, at string) {
 }
 
 // claimFrom claims the row that was read, or takes it over.
-func (w *write) claimFrom(c outbox.Claim, next outbox.Row) {
-	w.requireUnchanged(*c.From)
+func claimFrom(w *dynamo.Write, c outbox.Claim, next outbox.Row) {
+	requireUnchanged(w, *c.From)
 	if c.From.Status == outbox.StatusPending {
 		w.Require(schema.LaneAt, " <= ", w.Value(dynamo.Millis(c.DueBy())))
 	}

@@ -106,7 +106,7 @@ func (c *Controls) change(ctx context.Context, what, destination, reason, by, at
 	if len(reason) > MaxReason || !utf8.ValidString(reason) {
 		return fmt.Errorf("%s %s: want a reason of at most %d bytes of UTF-8", what, destination, MaxReason)
 	}
-	var w write
+	var w dynamo.Write
 	w.SetOrRemove(attribute, v)
 	w.Set(schema.Reason, dynamo.Text(reason))
 	w.Set(schema.ChangedBy, dynamo.Text(dynamo.Clip(by, maxBy)))

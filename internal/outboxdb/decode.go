@@ -20,20 +20,20 @@ type seen struct{ status, token, attemptCount, lookupCount types.AttributeValue 
 // Decode reads an item of the outbox table. It never fails: what breaks the row format is said in Unreadable, in words without
 // payload and key, and everything else is filled in all the same.
 func Decode(item dynamo.Item) outbox.Row {
-	r := &reader{dynamo.Reader{Item: item}}
-	row := outbox.Row{ID: r.id()}
-	row.Status, row.Lane, row.LaneAt = r.place(row.ID)
-	row.Payload, row.Binary = r.payload()
+	r := &dynamo.Reader{Item: item}
+	row := outbox.Row{ID: readID(r)}
+	row.Status, row.Lane, row.LaneAt = readPlace(r, row.ID)
+	row.Payload, row.Binary = readPayload(r)
 	row.ContentType, row.Headers = r.Text(schema.ContentType), r.Texts(schema.Headers)
 	row.AttemptCount, row.LookupCount = r.Count(schema.AttemptCount), r.Count(schema.LookupCount)
 	row.Origin = r.Text(schema.Origin)
-	r.claim(&row)
-	row.MaybeSince = r.maybeSince()
+	readClaim(r, &row)
+	row.MaybeSince = readMaybeSince(r)
 	row.Code, row.RemoteRef = r.Text(schema.Code), r.Text(schema.RemoteRef)
 	row.CommandID, row.Trace = r.Text(schema.CommandID), r.Text(schema.Trace)
 	row.CreatedAt, row.CompletedAt, row.DeliverBy = r.Millis(schema.CreatedAt), r.Millis(schema.CompletedAt), r.Millis(schema.DeliverBy)
-	row.ExpiresAt = r.expiry(row.Status)
-	row.Resolution = r.resolution()
+	row.ExpiresAt = readExpiry(r, row.Status)
+	row.Resolution = readResolution(r)
 	if r.Item[schema.CreatedAt] == nil {
 		r.Failf(schema.CreatedAt, "is missing")
 	}
@@ -49,10 +49,7 @@ func Decode(item dynamo.Item) outbox.Row {
 	return row
 }
 
-// reader reads what is in an item of the outbox table.
-type reader struct{ dynamo.Reader }
-
-func (r *reader) id() outbox.ID {
+func readID(r *dynamo.Reader) outbox.ID {
 	pk, _ := r.Item[schema.PK].(*types.AttributeValueMemberS)
 	if pk == nil {
 		r.Failf(schema.PK, "is missing")
@@ -72,10 +69,10 @@ var laneOf = map[outbox.Status]outbox.LaneKind{
 	outbox.StatusCompleted: "",
 }
 
-// place reads status and lane. A status of a row that is settled, in a lane that it does not belong to, is
+// readPlace reads status and lane. A status of a row that is settled, in a lane that it does not belong to, is
 // as good as none: whoever walks that lane would take the listing for stale, again and again, and must be
 // able to end the row.
-func (r *reader) place(id outbox.ID) (outbox.Status, outbox.Lane, time.Time) {
+func readPlace(r *dynamo.Reader, id outbox.ID) (outbox.Status, outbox.Lane, time.Time) {
 	status := outbox.Status(r.Text(schema.Status))
 	kind, known := laneOf[status]
 	if !known {
@@ -109,8 +106,8 @@ func (r *reader) place(id outbox.ID) (outbox.Status, outbox.Lane, time.Time) {
 	return status, lane, at
 }
 
-// claim reads the last claim.
-func (r *reader) claim(row *outbox.Row) {
+// readClaim reads the last claim.
+func readClaim(r *dynamo.Reader, row *outbox.Row) {
 	row.Token = r.Text(schema.Token)
 	if row.Token == noToken {
 		row.Token = ""
@@ -141,9 +138,9 @@ func (r *reader) claim(row *outbox.Row) {
 	}
 }
 
-// maybeSince reads when an attempt first may have arrived. What is there and cannot be read means that
+// readMaybeSince reads when an attempt first may have arrived. What is there and cannot be read means that
 // one may have, at any time.
-func (r *reader) maybeSince() time.Time {
+func readMaybeSince(r *dynamo.Reader) time.Time {
 	if r.Item[schema.MaybeSince] == nil {
 		return time.Time{}
 	}
@@ -151,8 +148,8 @@ func (r *reader) maybeSince() time.Time {
 	return time.UnixMilli(ms)
 }
 
-// expiry reads when the table's TTL deletes the row.
-func (r *reader) expiry(status outbox.Status) time.Time {
+// readExpiry reads when the table's TTL deletes the row.
+func readExpiry(r *dynamo.Reader, status outbox.Status) time.Time {
 	s, ok := r.Whole(schema.ExpiresAt, 0, dynamo.MaxSeconds)
 	if !ok {
 		return time.Time{}
@@ -163,8 +160,8 @@ func (r *reader) expiry(status outbox.Status) time.Time {
 	return time.Unix(s, 0)
 }
 
-// resolution reads what a person decided. It decides nothing any more, so that nothing of it spoils a row.
-func (r *reader) resolution() outbox.Resolution {
+// readResolution reads what a person decided. It decides nothing any more, so that nothing of it spoils a row.
+func readResolution(r *dynamo.Reader) outbox.Resolution {
 	by, _ := r.Item[schema.ResolvedBy].(*types.AttributeValueMemberS)
 	reason, _ := r.Item[schema.Reason].(*types.AttributeValueMemberS)
 	forced, _ := r.Item[schema.Forced].(*types.AttributeValueMemberBOOL)

@@ -67,8 +67,8 @@ func decompress(b []byte) ([]byte, error) {
 	return payload, nil
 }
 
-// payload reads the exact bytes to send.
-func (r *reader) payload() (payload []byte, binary bool) {
+// readPayload reads the exact bytes to send.
+func readPayload(r *dynamo.Reader) (payload []byte, binary bool) {
 	encoding := r.Text(schema.PayloadEncoding)
 	switch v := r.Item[schema.Payload].(type) {
 	case nil:

@@ -64,7 +64,7 @@ func Insert(table string, row outbox.Row) (*types.Put, error) {
 	if size := itemSize(item); size > MaxItem {
 		return nil, &TooLargeError{Size: size}
 	}
-	var w write
+	var w dynamo.Write
 	w.Require("attribute_not_exists(", schema.PK, ") OR ",
 		w.Name(schema.Status), " IN (", w.Value(dynamo.Text(schema.StatusCompleted)), ", ", w.Value(dynamo.Text(schema.StatusFailed)), ") AND ",
 		schema.ExpiresAt, " <= ", w.Value(dynamo.Number(time.Now().Unix())))

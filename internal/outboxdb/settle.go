@@ -21,11 +21,11 @@ const (
 // Settle implements [outbox.Store].
 func (s *Store) Settle(ctx context.Context, st outbox.Settlement) error {
 	st.Code, st.RemoteRef = dynamo.Clip(st.Code, maxCode), dynamo.Clip(st.RemoteRef, maxRemoteRef)
-	var w write
-	if !w.fence(st) {
+	var w dynamo.Write
+	if !fence(&w, st) {
 		return s.settledBefore(ctx, st)
 	}
-	w.settle(st)
+	settle(&w, st)
 	_, err := s.client.UpdateItem(ctx, w.Update(&s.table, key(st.ID), types.ReturnValueNone), dynamo.RepeatConflicts)
 	if err == nil {
 		return nil
@@ -41,16 +41,16 @@ func (s *Store) Settle(ctx context.Context, st outbox.Settlement) error {
 
 // fence adds the conditions of a settlement. It returns false if the settlement is illegal whatever the
 // row is, or has taken effect before; then nothing must be written.
-func (w *write) fence(st outbox.Settlement) bool {
+func fence(w *dynamo.Write, st outbox.Settlement) bool {
 	if st.From == nil {
-		return w.fenceHolder(st)
+		return fenceHolder(w, st)
 	}
 	if _, err := st.Apply(*st.From); err != nil || st.Repeats(*st.From) {
 		return false
 	}
-	w.requireUnchanged(*st.From)
+	requireUnchanged(w, *st.From)
 	if st.Status == outbox.StatusOutcomeUnknown {
-		w.requireLookups(*st.From)
+		requireLookups(w, *st.From)
 	}
 	if st.From.Status != outbox.StatusOutcomeUnknown && st.Status != outbox.StatusOutcomeUnknown {
 		w.RequireAbsent(schema.MaybeSince) // failed, or an operator's retry: nothing may have arrived
@@ -60,7 +60,7 @@ func (w *write) fence(st outbox.Settlement) bool {
 
 // fenceHolder: the claim that the token names is the last one, and not settled yet. A late Completed also
 // settles what is unknown.
-func (w *write) fenceHolder(st outbox.Settlement) bool {
+func fenceHolder(w *dynamo.Write, st outbox.Settlement) bool {
 	if st.Token == "" {
 		return false
 	}
@@ -80,16 +80,16 @@ func (w *write) fenceHolder(st outbox.Settlement) bool {
 	return true
 }
 
-func (w *write) requireLookups(row outbox.Row) {
+func requireLookups(w *dynamo.Write, row outbox.Row) {
 	if raw, ok := row.Seen.(seen); ok && row.Unreadable != nil {
 		w.RequireIs(schema.LookupCount, raw.lookupCount)
 	} else {
-		w.requireCount(schema.LookupCount, row.LookupCount)
+		requireCount(w, schema.LookupCount, row.LookupCount)
 	}
 }
 
 // settle adds what [outbox.Settlement.Apply] changes.
-func (w *write) settle(st outbox.Settlement) {
+func settle(w *dynamo.Write, st outbox.Settlement) {
 	w.Set(schema.Status, dynamo.Text(string(st.Status)))
 	if st.Lane == (outbox.Lane{}) {
 		w.Remove(schema.Lane)
@@ -124,12 +124,12 @@ func (w *write) settle(st outbox.Settlement) {
 		w.Set(schema.AttemptCount, dynamo.Number(0))
 	}
 	if !st.ResolvedAt.IsZero() {
-		w.resolve(st.Resolution)
+		resolve(w, st.Resolution)
 	}
 }
 
 // resolve replaces what a person decided before.
-func (w *write) resolve(r outbox.Resolution) {
+func resolve(w *dynamo.Write, r outbox.Resolution) {
 	item := dynamo.Item{}
 	putResolution(item, r)
 	for _, name := range []string{schema.ResolvedBy, schema.ResolvedAt, schema.Reason, schema.Forced} {
@@ -162,8 +162,8 @@ func (s *Store) settledBefore(ctx context.Context, st outbox.Settlement) error {
 }
 
 func (s *Store) fillReference(ctx context.Context, st outbox.Settlement, row outbox.Row) error {
-	var w write
-	w.requireUnchanged(row)
+	var w dynamo.Write
+	requireUnchanged(&w, row)
 	w.RequireAbsent(schema.RemoteRef)
 	w.Set(schema.RemoteRef, dynamo.Text(st.RemoteRef))
 	_, err := s.client.UpdateItem(ctx, w.Update(&s.table, key(st.ID), types.ReturnValueNone), dynamo.RepeatConflicts)
@@ -201,8 +201,8 @@ func (s *Store) settleInPlace(ctx context.Context, st outbox.Settlement, cause e
 			kept[name] = v
 		}
 	}
-	var w write
-	w.fence(st)
+	var w dynamo.Write
+	fence(&w, st)
 	_, err = s.client.PutItem(ctx, w.Put(&s.table, kept), dynamo.RepeatConflicts)
 	if item, refused := dynamo.Refused(err); refused {
 		return s.settled(ctx, st, item)

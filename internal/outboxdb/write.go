@@ -6,9 +6,6 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// write is one conditional write of a row in the making. The zero value is ready.
-type write struct{ dynamo.Write }
-
 // Values that every write of a row may have.
 var (
 	pending     = dynamo.Text(schema.StatusPending)
@@ -20,7 +17,7 @@ var (
 
 // requireUnchanged asks that the row is the one that was read. A row in order is fenced on what its
 // attributes mean, a broken one on what they are.
-func (w *write) requireUnchanged(row outbox.Row) {
+func requireUnchanged(w *dynamo.Write, row outbox.Row) {
 	w.RequireExists(schema.PK)
 	if raw, ok := row.Seen.(seen); ok && row.Unreadable != nil {
 		w.RequireIs(schema.Status, raw.status)
@@ -34,10 +31,10 @@ func (w *write) requireUnchanged(row outbox.Row) {
 	} else {
 		w.RequireIs(schema.Token, dynamo.Text(row.Token))
 	}
-	w.requireCount(schema.AttemptCount, row.AttemptCount)
+	requireCount(w, schema.AttemptCount, row.AttemptCount)
 }
 
-func (w *write) requireCount(attribute string, n int) {
+func requireCount(w *dynamo.Write, attribute string, n int) {
 	if n == 0 {
 		w.RequireIsOrAbsent(attribute, zero)
 	} else {

@@ -24,14 +24,14 @@ func (h Harness) lanes(t *testing.T) {
 		var last time.Time
 		for _, e := range b.list(lane(outbox.DueLane), b.now) {
 			if e.LaneAt.Before(last) {
-				b.Errorf("%v is listed after %v, want oldest first", e.LaneAt, last)
+				b.t.Errorf("%v is listed after %v, want oldest first", e.LaneAt, last)
 			}
 			last = e.LaneAt
 			got = append(got, e.PK())
 		}
 		slices.Sort(got)
 		if !slices.Equal(got, want) {
-			b.Errorf("listed %d rows, want each of the %d once", len(got), len(want))
+			b.t.Errorf("listed %d rows, want each of the %d once", len(got), len(want))
 		}
 	})
 	h.each(t, "no row is listed before its time or in another lane", func(b *bench) {
@@ -44,15 +44,15 @@ func (h Harness) lanes(t *testing.T) {
 			{Kind: outbox.UnknownLane, Destination: "charge", Shard: 1},
 		} {
 			if got := b.list(other, row.LaneAt); len(got) != 0 {
-				b.Errorf("lane %v lists %v", other, got)
+				b.t.Errorf("lane %v lists %v", other, got)
 			}
 		}
 		if got := b.list(row.Lane, b.now); len(got) != 0 {
-			b.Errorf("listed a millisecond early: %v", got)
+			b.t.Errorf("listed a millisecond early: %v", got)
 		}
 		want := []outbox.Entry{{ID: row.ID, LaneAt: row.LaneAt}}
 		if got := b.list(row.Lane, row.LaneAt); !slices.Equal(got, want) {
-			b.Errorf("listed %v at its time, want %v", got, want)
+			b.t.Errorf("listed %v at its time, want %v", got, want)
 		}
 	})
 	h.each(t, "no row that is not completed is in no lane", func(b *bench) {
@@ -66,7 +66,7 @@ func (h Harness) lanes(t *testing.T) {
 				}
 			}
 			if !slices.Equal(got, want) {
-				b.Errorf("%s: in lanes %v, want %v", when, got, want)
+				b.t.Errorf("%s: in lanes %v, want %v", when, got, want)
 			}
 		}
 		in("new", outbox.DueLane)
@@ -86,11 +86,11 @@ func (h Harness) lanes(t *testing.T) {
 }
 
 func (b *bench) list(lane outbox.Lane, before time.Time) (all []outbox.Entry) {
-	b.Helper()
+	b.t.Helper()
 	for after := ""; ; {
-		page, next, err := b.Store.List(b.Context(), lane, before, after)
+		page, next, err := b.subject.Store.List(b.t.Context(), lane, before, after)
 		if err != nil {
-			b.Fatalf("list: %v", err)
+			b.t.Fatalf("list: %v", err)
 		}
 		all = append(all, page...)
 		if after = next; after == "" {

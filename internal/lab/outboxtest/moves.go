@@ -182,15 +182,15 @@ func (h Harness) moves(t *testing.T) {
 func (b *bench) check(result string, row outbox.Row,
 	claim func(*bench, outbox.Row) outbox.Claim, settle func(*bench, outbox.Row) outbox.Settlement,
 ) {
-	b.Helper()
-	before := b.Raw(b.T, b.id)
+	b.t.Helper()
+	before := b.subject.Raw(b.t, b.id)
 	var want, got outbox.Row
 	var meant, err error
 	var refused bool
 	if claim != nil {
 		c := claim(b, row)
 		want, meant = c.Apply(row)
-		got, err = b.Store.Claim(b.Context(), c)
+		got, err = b.subject.Store.Claim(b.t.Context(), c)
 		var refusal *outbox.RefusedError
 		if refused = errors.As(err, &refusal); refused {
 			b.same("the row in the refusal", row, refusal.Row)
@@ -200,33 +200,33 @@ func (b *bench) check(result string, row outbox.Row,
 	} else {
 		s := settle(b, row)
 		want, meant = s.Apply(row)
-		err = b.Store.Settle(b.Context(), s)
+		err = b.subject.Store.Settle(b.t.Context(), s)
 		refused = errors.Is(err, outbox.ErrConflict)
 	}
 	switch {
 	case (meant != nil) != (result == "."):
-		b.Fatalf("the domain says %v, the table says %q", meant, result)
+		b.t.Fatalf("the domain says %v, the table says %q", meant, result)
 	case err != nil && !refused:
-		b.Fatalf("failed: %v", err)
+		b.t.Fatalf("failed: %v", err)
 	case refused != (result == "."):
-		b.Fatalf("refused = %v, want %q", refused, result)
+		b.t.Fatalf("refused = %v, want %q", refused, result)
 	case result == "." || result == "=":
-		if after := b.Raw(b.T, b.id); after != before {
-			b.Fatalf("the stored row changed:\n%s\n%s", before, after)
+		if after := b.subject.Raw(b.t, b.id); after != before {
+			b.t.Fatalf("the stored row changed:\n%s\n%s", before, after)
 		}
 		return
 	}
 	stored := b.get()
 	if stored.Status != letters[result] {
-		b.Fatalf("status = %q, want %q", stored.Status, letters[result])
+		b.t.Fatalf("status = %q, want %q", stored.Status, letters[result])
 	}
 	b.same("the stored row", want, stored)
 }
 
 func (b *bench) same(what string, want, got outbox.Row) {
-	b.Helper()
+	b.t.Helper()
 	want.Seen, got.Seen = nil, nil
 	if diff := cmp.Diff(want, got); diff != "" {
-		b.Errorf("%s (-want +got):\n%s", what, diff)
+		b.t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
 }

@@ -49,11 +49,11 @@ func Run(t *testing.T, h Harness) {
 
 // bench is one store and one row that a test plays with.
 type bench struct {
-	Subject
-	*testing.T
-	id     outbox.ID
-	now    time.Time
-	tokens int
+	subject Subject
+	t       *testing.T
+	id      outbox.ID
+	now     time.Time
+	tokens  int
 }
 
 // each runs one test over a fresh store, in virtual time where that is possible.
@@ -62,7 +62,7 @@ func (h Harness) each(t *testing.T, name string, test func(b *bench)) {
 	t.Run(name, func(t *testing.T) {
 		run := func(t *testing.T) {
 			test(&bench{
-				Subject: h.New(t), T: t, now: time.Now().Truncate(time.Millisecond),
+				subject: h.New(t), t: t, now: time.Now().Truncate(time.Millisecond),
 				id: outbox.ID{Destination: "charge", Key: "order 42/é#1"},
 			})
 		}
@@ -90,21 +90,21 @@ func (b *bench) fresh() outbox.Row {
 }
 
 func (b *bench) put(row outbox.Row) {
-	b.Helper()
-	if err := b.Store.Put(b.Context(), row); err != nil {
-		b.Fatalf("put: %v", err)
+	b.t.Helper()
+	if err := b.subject.Store.Put(b.t.Context(), row); err != nil {
+		b.t.Fatalf("put: %v", err)
 	}
 }
 
 // get is the stored row, as a reader sees it.
 func (b *bench) get() outbox.Row {
-	b.Helper()
-	row, err := b.Store.Get(b.Context(), b.id)
+	b.t.Helper()
+	row, err := b.subject.Store.Get(b.t.Context(), b.id)
 	if err != nil {
-		b.Fatalf("get: %v", err)
+		b.t.Fatalf("get: %v", err)
 	}
 	if row.Unreadable != nil {
-		b.Fatalf("the store cannot read what it wrote: %v", row.Unreadable)
+		b.t.Fatalf("the store cannot read what it wrote: %v", row.Unreadable)
 	}
 	return row
 }
@@ -123,18 +123,18 @@ func (b *bench) claim(from *outbox.Row) outbox.Claim {
 }
 
 func (b *bench) claimed(from *outbox.Row) outbox.Row {
-	b.Helper()
-	row, err := b.Store.Claim(b.Context(), b.claim(from))
+	b.t.Helper()
+	row, err := b.subject.Store.Claim(b.t.Context(), b.claim(from))
 	if err != nil {
-		b.Fatalf("claim: %v", err)
+		b.t.Fatalf("claim: %v", err)
 	}
 	return row
 }
 
 func (b *bench) settled(s outbox.Settlement) {
-	b.Helper()
-	if err := b.Store.Settle(b.Context(), s); err != nil {
-		b.Fatalf("settle: %v", err)
+	b.t.Helper()
+	if err := b.subject.Store.Settle(b.t.Context(), s); err != nil {
+		b.t.Fatalf("settle: %v", err)
 	}
 }
 

@@ -24,7 +24,7 @@ func (h Harness) puts(t *testing.T) {
 			row.Payload, row.Binary = payload, name == "all byte values" || name == "large"
 			b.put(row)
 			if got := b.get(); !bytes.Equal(got.Payload, payload) {
-				b.Errorf("%d bytes came back, not the %d that were put", len(got.Payload), len(payload))
+				b.t.Errorf("%d bytes came back, not the %d that were put", len(got.Payload), len(payload))
 			}
 		})
 	}
@@ -32,29 +32,29 @@ func (h Harness) puts(t *testing.T) {
 		b.put(b.fresh())
 		b.put(b.fresh())
 		row := b.claimed(nil)
-		before := b.Raw(b.T, b.id)
+		before := b.subject.Raw(b.t, b.id)
 		b.put(b.fresh())
-		if after := b.Raw(b.T, b.id); after != before {
-			b.Errorf("the stored row changed:\n%s\n%s", before, after)
+		if after := b.subject.Raw(b.t, b.id); after != before {
+			b.t.Errorf("the stored row changed:\n%s\n%s", before, after)
 		}
 		b.settled(held(b.to(outbox.StatusCompleted), row.Token))
 		b.put(b.fresh())
 		if got := b.get(); got.Status != outbox.StatusCompleted {
-			b.Errorf("a completed row became %q", got.Status)
+			b.t.Errorf("a completed row became %q", got.Status)
 		}
 	})
 	h.each(t, "a put of other content does not replace the row", func(b *bench) {
 		b.put(b.fresh())
-		before := b.Raw(b.T, b.id)
+		before := b.subject.Raw(b.t, b.id)
 		for _, origin := range []string{"origin-of-other-content", ""} {
 			other := b.fresh()
 			other.Origin, other.Payload = origin, []byte("other")
-			if err := b.Store.Put(b.Context(), other); !errors.Is(err, outbox.ErrExists) {
-				b.Errorf("put with origin %q: %v, want ErrExists", origin, err)
+			if err := b.subject.Store.Put(b.t.Context(), other); !errors.Is(err, outbox.ErrExists) {
+				b.t.Errorf("put with origin %q: %v, want ErrExists", origin, err)
 			}
 		}
-		if after := b.Raw(b.T, b.id); after != before {
-			b.Errorf("the stored row changed:\n%s\n%s", before, after)
+		if after := b.subject.Raw(b.t, b.id); after != before {
+			b.t.Errorf("the stored row changed:\n%s\n%s", before, after)
 		}
 	})
 	h.each(t, "of 64 different puts of one key no second one succeeds", func(b *bench) {
@@ -63,7 +63,7 @@ func (h Harness) puts(t *testing.T) {
 		for i := range results {
 			row := b.fresh()
 			row.Origin = "origin-" + string(rune('A'+i))
-			all.Go(func() { results[i] = b.Store.Put(b.Context(), row) })
+			all.Go(func() { results[i] = b.subject.Store.Put(b.t.Context(), row) })
 		}
 		all.Wait()
 		stored := 0
@@ -71,16 +71,16 @@ func (h Harness) puts(t *testing.T) {
 			if err == nil {
 				stored++
 			} else if !errors.Is(err, outbox.ErrExists) {
-				b.Errorf("put: %v", err)
+				b.t.Errorf("put: %v", err)
 			}
 		}
 		if stored != 1 {
-			b.Errorf("%d puts succeeded, want 1", stored)
+			b.t.Errorf("%d puts succeeded, want 1", stored)
 		}
 	})
 	h.each(t, "a row that does not exist is not found", func(b *bench) {
-		if _, err := b.Store.Get(b.Context(), b.id); !errors.Is(err, outbox.ErrNotFound) {
-			b.Errorf("get: %v, want ErrNotFound", err)
+		if _, err := b.subject.Store.Get(b.t.Context(), b.id); !errors.Is(err, outbox.ErrNotFound) {
+			b.t.Errorf("get: %v, want ErrNotFound", err)
 		}
 	})
 }
@@ -117,15 +117,15 @@ func (h Harness) lostAnswers(t *testing.T) {
 		{"reader: unresolved", unknownBefore, settleAgain(reader(outbox.StatusOutcomeUnknown))},
 	}
 	h.each(t, "a put whose answer was lost is no conflict", func(b *bench) {
-		if b.LoseAnswer == nil {
+		if b.subject.LoseAnswer == nil {
 			return
 		}
-		b.once(func() error { return b.Store.Put(b.Context(), b.fresh()) })
+		b.once(func() error { return b.subject.Store.Put(b.t.Context(), b.fresh()) })
 		b.same("the stored row", b.fresh(), b.get())
 	})
 	for _, c := range cases {
 		h.each(t, "a write whose answer was lost happens once: "+c.name, func(b *bench) {
-			if b.LoseAnswer == nil {
+			if b.subject.LoseAnswer == nil {
 				return
 			}
 			c.reach(b)
@@ -137,14 +137,14 @@ func (h Harness) lostAnswers(t *testing.T) {
 
 // once makes a write whose first answer is lost, repeating it if the store's client did not.
 func (b *bench) once(write func() error) {
-	b.Helper()
-	b.LoseAnswer()
+	b.t.Helper()
+	b.subject.LoseAnswer()
 	err := write()
 	if err != nil {
 		err = write()
 	}
 	if err != nil {
-		b.Fatalf("the repetition failed: %v", err)
+		b.t.Fatalf("the repetition failed: %v", err)
 	}
 }
 
@@ -157,10 +157,10 @@ func claimAgain(asRead bool) func(*bench, outbox.Row) func() error {
 		c := b.claim(from)
 		want, err := c.Apply(row)
 		if err != nil {
-			b.Fatal(err)
+			b.t.Fatal(err)
 		}
 		return func() error {
-			got, err := b.Store.Claim(b.Context(), c)
+			got, err := b.subject.Store.Claim(b.t.Context(), c)
 			if err == nil {
 				b.same("the row that the claim returned", want, got)
 				b.same("the stored row", want, b.get())
@@ -175,10 +175,10 @@ func settleAgain(move func(*bench, outbox.Row) outbox.Settlement) func(*bench, o
 		s := move(b, row)
 		want, err := s.Apply(row)
 		if err != nil {
-			b.Fatal(err)
+			b.t.Fatal(err)
 		}
 		return func() error {
-			err := b.Store.Settle(b.Context(), s)
+			err := b.subject.Store.Settle(b.t.Context(), s)
 			if err == nil {
 				b.same("the stored row", want, b.get())
 			}

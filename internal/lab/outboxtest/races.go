@@ -27,7 +27,7 @@ func (h Harness) races(t *testing.T) {
 		row := b.claimed(nil)
 		b.exclusive(&row)
 		if after := b.get(); !after.MaybeSince.Equal(row.ClaimedAt) || after.AttemptCount != 2 {
-			b.Errorf("maybe_since = %v, attempt_count = %d; want the abandoned claim's time, 2", after.MaybeSince, after.AttemptCount)
+			b.t.Errorf("maybe_since = %v, attempt_count = %d; want the abandoned claim's time, 2", after.MaybeSince, after.AttemptCount)
 		}
 	})
 	h.each(t, "a claim that was taken over cannot settle", func(b *bench) {
@@ -44,19 +44,19 @@ func (h Harness) races(t *testing.T) {
 		fresh := b.get()
 		claimed := b.claimed(nil)
 		b.settled(held(b.to(outbox.StatusPending), claimed.Token))
-		before := b.Raw(b.T, b.id)
+		before := b.subject.Raw(b.t, b.id)
 		for name, row := range map[string]outbox.Row{"before the claim": fresh, "during the claim": claimed} {
-			_, err := b.Store.Claim(b.Context(), b.claim(&row))
+			_, err := b.subject.Store.Claim(b.t.Context(), b.claim(&row))
 			var refused *outbox.RefusedError
 			if !errors.As(err, &refused) {
-				b.Errorf("claim from a reading %s: %v, want a refusal", name, err)
+				b.t.Errorf("claim from a reading %s: %v, want a refusal", name, err)
 			}
 			for _, status := range []outbox.Status{outbox.StatusFailed, outbox.StatusOutcomeUnknown} {
 				b.conflicts(seen(b.to(status), row))
 			}
 		}
-		if after := b.Raw(b.T, b.id); after != before {
-			b.Errorf("the stored row changed:\n%s\n%s", before, after)
+		if after := b.subject.Raw(b.t, b.id); after != before {
+			b.t.Errorf("the stored row changed:\n%s\n%s", before, after)
 		}
 	})
 	h.each(t, "two lookups of the same reading are not both counted", func(b *bench) {
@@ -69,7 +69,7 @@ func (h Harness) races(t *testing.T) {
 		second.LaneAt = second.LaneAt.Add(time.Minute)
 		b.conflicts(second)
 		if after := b.get(); after.LookupCount != 1 {
-			b.Errorf("lookup_count = %d, want 1", after.LookupCount)
+			b.t.Errorf("lookup_count = %d, want 1", after.LookupCount)
 		}
 	})
 	h.each(t, "a row that was resolved is not resolved otherwise by a second reader", func(b *bench) {
@@ -96,25 +96,25 @@ func (h Harness) races(t *testing.T) {
 		row := b.claimed(nil)
 		shorter := b.claim(&row)
 		shorter.Until, shorter.Window = b.now.Add(time.Second), outbox.Never
-		if _, err := b.Store.Claim(b.Context(), shorter); err != nil {
-			b.Fatal(err)
+		if _, err := b.subject.Store.Claim(b.t.Context(), shorter); err != nil {
+			b.t.Fatal(err)
 		}
 		if after := b.get(); !after.Until.Equal(row.Until) || after.Window != row.Window {
-			b.Errorf("until = %v, window = %v; want those of the first claim: %v, %v", after.Until, after.Window, row.Until, row.Window)
+			b.t.Errorf("until = %v, window = %v; want those of the first claim: %v, %v", after.Until, after.Window, row.Until, row.Window)
 		}
 	})
 }
 
 // exclusive lets 64 workers claim the row at once.
 func (b *bench) exclusive(from *outbox.Row) {
-	b.Helper()
+	b.t.Helper()
 	const workers = 64
 	var all sync.WaitGroup
 	results := make([]error, workers)
 	for i := range workers {
 		c := b.claim(from)
 		c.Token = fmt.Sprintf("token-of-worker-%06d", i)
-		all.Go(func() { _, results[i] = b.Store.Claim(b.Context(), c) })
+		all.Go(func() { _, results[i] = b.subject.Store.Claim(b.t.Context(), c) })
 	}
 	all.Wait()
 	won := 0
@@ -124,19 +124,19 @@ func (b *bench) exclusive(from *outbox.Row) {
 		case err == nil:
 			won++
 		case !errors.As(err, &refused):
-			b.Errorf("claim: %v, want a refusal", err)
+			b.t.Errorf("claim: %v, want a refusal", err)
 		case refused.Row.Status != outbox.StatusDispatching:
-			b.Errorf("refused with a %q row, want the winner's", refused.Row.Status)
+			b.t.Errorf("refused with a %q row, want the winner's", refused.Row.Status)
 		}
 	}
 	if won != 1 {
-		b.Errorf("%d workers won the claim, want 1", won)
+		b.t.Errorf("%d workers won the claim, want 1", won)
 	}
 }
 
 func (b *bench) conflicts(s outbox.Settlement) {
-	b.Helper()
-	if err := b.Store.Settle(b.Context(), s); !errors.Is(err, outbox.ErrConflict) {
-		b.Errorf("settling as %s: %v, want a conflict", s.Status, err)
+	b.t.Helper()
+	if err := b.subject.Store.Settle(b.t.Context(), s); !errors.Is(err, outbox.ErrConflict) {
+		b.t.Errorf("settling as %s: %v, want a conflict", s.Status, err)
 	}
 }

@@ -88,7 +88,7 @@ var tableDB = []mutant{
 	{name: "DynamoDB: any refused settlement has taken effect", file: dbSettleGo, sdk: true,
 		from: `	if !st.Repeats(row) {`, to: `	if false {`},
 	{name: "DynamoDB: a lookup is not fenced by the number of lookups", file: dbSettleGo, sdk: true,
-		from: `		w.requireLookups(*st.From)
+		from: `		requireLookups(w, *st.From)
 `, to: ``},
 	{name: "DynamoDB: maybe_since is not written", file: dbSettleGo, sdk: true,
 		from: `	} else if !st.MaybeSince.IsZero() {`, to: `	} else if false {`},
