@@ -1,21 +1,26 @@
 package outboxdb_test
 
 import (
+	"bytes"
 	"encoding/base64"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/landfall-dev/landfall/internal/outbox"
 	"github.com/landfall-dev/landfall/internal/outboxdb"
 	"github.com/landfall-dev/landfall/internal/schema"
 )
@@ -55,14 +60,13 @@ func dynamoJSON(v types.AttributeValue) any {
 	return map[string]any{fmt.Sprintf("%T", v): nil} // of no use in a row
 }
 
-// TestNoAttributeIsMissingInTheSchema compares it with the names that the code has.
-func TestNoAttributeIsMissingInTheSchema(t *testing.T) {
-	t.Parallel()
+// namesInCode are the attributes that package schema names.
+func namesInCode(t *testing.T) (names []string) {
+	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "../schema/schema.go", nil, parser.ParseComments)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var code []string
 	for _, d := range file.Decls {
 		block, ok := d.(*ast.GenDecl)
 		if !ok || !strings.HasPrefix(block.Doc.Text(), "Attributes of an outbox row") {
@@ -70,20 +74,87 @@ func TestNoAttributeIsMissingInTheSchema(t *testing.T) {
 		}
 		for _, spec := range block.Specs {
 			for _, v := range spec.(*ast.ValueSpec).Values {
-				code = append(code, strings.Trim(v.(*ast.BasicLit).Value, `"`))
+				names = append(names, strings.Trim(v.(*ast.BasicLit).Value, `"`))
 			}
 		}
 	}
-	var public []string
-	for name := range rowSchema().Properties {
-		public = append(public, name)
+	return names
+}
+
+// namesOnPage are the attributes in the first column of the public page's tables of them: those that a writer may put,
+// and those that Landfall writes.
+func namesOnPage(t *testing.T) (put, written []string) {
+	t.Helper()
+	for _, table := range strings.Split(page(t), "\n\n") {
+		to := &put
+		switch {
+		case strings.HasPrefix(table, "| attribute | type | value |"):
+		case strings.HasPrefix(table, "| attribute | type | meaning |"):
+			to = &written
+		default:
+			continue
+		}
+		for _, line := range strings.Split(table, "\n")[2:] {
+			first, _, _ := strings.Cut(strings.TrimPrefix(line, "| "), " | ")
+			for _, name := range strings.Split(first, ", ") {
+				*to = append(*to, strings.Trim(name, "`"))
+			}
+		}
 	}
-	tested := append([]string{schema.PK}, attributes...)
-	for _, names := range [][]string{code, public, tested} {
-		slices.Sort(names)
+	return put, written
+}
+
+// namesInItems are the attributes that the store writes in the life of a row that has them all.
+func namesInItems(t *testing.T) []string {
+	t.Helper()
+	names := map[string]bool{}
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		note := func(id outbox.ID) {
+			for name := range b.item(id.PK()) {
+				names[name] = true
+			}
+		}
+		now := time.Now()
+		row := pending("k", bytes.Repeat([]byte("text that compresses "), 1000))
+		row.ContentType, row.Headers, row.CommandID, row.Trace = "text/plain", map[string]string{"X-Tenant": "t1"}, "c", "t"
+		row.DeliverBy = now.Add(time.Hour)
+		if err := b.Put(t.Context(), row); err != nil {
+			t.Fatal(err)
+		}
+		note(row.ID)
+		b.settle(outbox.Decide(outbox.Policy{}.WithDefaults(), b.claimOf(row.ID, nil), outbox.Unknown("ref", "test.cut"), now))
+		note(row.ID)
+		stored, err := b.Get(t.Context(), row.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.settle(outbox.Settlement{
+			ID: row.ID, From: &stored, Status: outbox.StatusCompleted, CompletedAt: now, ExpiresAt: now.Add(time.Hour), LookedUp: true,
+			Resolution: outbox.Resolution{ResolvedBy: "ada", ResolvedAt: now, Reason: "seen", Forced: true},
+		})
+		note(row.ID)
+	})
+	return slices.Sorted(maps.Keys(names))
+}
+
+func TestAttributesAreTheSameInCodeItemsSchemaAndPage(t *testing.T) {
+	t.Parallel()
+	want := slices.Sorted(slices.Values(namesInCode(t)))
+	put, written := namesOnPage(t)
+	for where, names := range map[string][]string{
+		"items that the store writes":      namesInItems(t),
+		"docs/schema/row.schema.json":      slices.Collect(maps.Keys(rowSchema().Properties)),
+		"the tables of docs/row-format.md": slices.Concat(put, written),
+		"the tests' list of attributes":    append([]string{schema.PK}, attributes...),
+	} {
+		if diff := cmp.Diff(want, slices.Sorted(slices.Values(names))); diff != "" {
+			t.Errorf("%s (- is in package schema alone, + is there alone):\n%s", where, diff)
+		}
 	}
-	if !slices.Equal(code, public) || !slices.Equal(code, tested) {
-		t.Errorf("attributes in the code %v,\nin the schema %v,\nin these tests %v", code, public, tested)
+	example := slices.Collect(maps.Keys(parseItem(t, read(t, "../../testdata/rows/full.json"))))
+	if diff := cmp.Diff(slices.Sorted(slices.Values(put)), slices.Sorted(slices.Values(example))); diff != "" {
+		t.Errorf("testdata/rows/full.json (- a writer may put it, + is in the example alone):\n%s", diff)
 	}
 }
 
@@ -95,8 +166,8 @@ var beyond = []string{
 	"huge attribute that nobody knows", "huge reference",
 }
 
-// TestNoBrokenRowFitsTheSchema, so that a foreign writer finds his mistake before it is stored.
-func TestNoBrokenRowFitsTheSchema(t *testing.T) {
+// TestBrokenRowsDoNotFitTheSchema, so that a foreign writer finds a mistake before it is stored.
+func TestBrokenRowsDoNotFitTheSchema(t *testing.T) {
 	t.Parallel()
 	at := time.Now()
 	if err := fitsSchema(foreign("charge#k", at)); err != nil {

@@ -45,6 +45,7 @@ func Run(t *testing.T, h Harness) {
 	t.Run("lanes", h.lanes)
 	t.Run("puts", h.puts)
 	t.Run("lost answers", h.lostAnswers)
+	t.Run("fields", h.fields)
 }
 
 // bench is one store and one row that a test plays with.

@@ -198,7 +198,7 @@ var table = []mutant{
 	{name: "a panic means that nothing arrived", file: attemptGo,
 		from: `Unknown("", CodeSenderPanicked)`, to: `Retryable(CodeSenderPanicked, 0)`},
 	{name: "a lane is left out", file: runGo,
-		from: `range d.Policy.Shards {`, to: `range max(d.Policy.Shards-1, 1) {`},
+		from: `shard := (first + i) % d.Policy.Shards`, to: `shard := (first + i) % max(d.Policy.Shards-1, 1)`},
 	{name: "what was abandoned before is claimed beside others", file: claimGo,
 		from: ` && !row.crashed()`, to: ``},
 
