@@ -26,7 +26,7 @@ type Outbox struct {
 	cfg    Config
 }
 
-// New returns an outbox. What is wrong with cfg is the error of each put that meets it.
+// New returns an outbox. A mistake in cfg is reported by each put that meets it.
 func New(client Client, cfg Config) *Outbox {
 	cfg.Table = cmp.Or(cfg.Table, table())
 	return &Outbox{client: client, cfg: cfg}
@@ -34,8 +34,8 @@ func New(client Client, cfg Config) *Outbox {
 
 // Put writes a row by itself. It succeeds if the row is stored, now or by an earlier put of the same row;
 // then it changes nothing. Otherwise the error is a [*RowError] for a row that breaks a rule, [ErrConflict]
-// for a key that is in use with other content, or what DynamoDB or the network say: in the last case the
-// row may be stored or not, and putting it again settles the question.
+// for a key that is in use with other content, or an error of DynamoDB or the network: then it is open
+// whether the row is stored, and putting it again is safe.
 func (o *Outbox) Put(ctx context.Context, r Row) error {
 	row, err := r.pending(o.cfg, time.Now())
 	if err != nil {
@@ -61,7 +61,7 @@ func (o *Outbox) Item(r Row) (types.TransactWriteItem, error) {
 	return types.TransactWriteItem{Put: put}, nil
 }
 
-// explain says an error of the store in this package's words.
+// explain translates an error of the store into this package's.
 func explain(r Row, err error) error {
 	var large *outboxdb.TooLargeError
 	switch {

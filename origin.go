@@ -12,8 +12,8 @@ import (
 	"github.com/landfall-dev/landfall/internal/outbox"
 )
 
-// origin is what tells the same put again from other content: 128 bits of a hash over all that the
-// application asked for. When it asked is no part of it, nor is the trace, which differs between attempts.
+// origin tells a repeated put from other content: 128 bits of a hash over all that the application asked
+// for. It leaves out the time of the put and the trace, which differ between attempts.
 // The order and the form of what is hashed must never change: rows outlive releases.
 func origin(row outbox.Row, notBefore time.Time) string {
 	h := sha256.New()

@@ -36,10 +36,10 @@ const (
 type Row struct {
 	// Destination is a name from the configuration.
 	Destination string
-	// Key is the idempotency key: what makes this effect this effect and no other, 1 to 512 bytes of UTF-8
+	// Key is the idempotency key, which identifies the effect: 1 to 512 bytes of UTF-8
 	// without control characters. For http destinations it travels in a header and must be visible ASCII.
 	Key string
-	// Payload is the exact bytes to send, at most MaxPayload; none is possible. Text stays text in the table.
+	// Payload is the exact bytes to send, at most MaxPayload; it may be empty. Text stays text in the table.
 	Payload []byte
 	// ContentType of the payload. Defaults to application/json.
 	ContentType string
@@ -48,7 +48,7 @@ type Row struct {
 	Headers map[string]string
 	// NotBefore is the earliest time to send. Defaults to at once. Cut to the millisecond.
 	NotBefore time.Time
-	// DeliverBy is when the effect is of no use any more: no attempt begins then or later. A row that has
+	// DeliverBy is when the effect stops being wanted: no attempt begins then or later. A row that has
 	// not landed by then ends as failed, or as unknown if an attempt may have arrived. Defaults to never.
 	// Cut to the millisecond.
 	DeliverBy time.Time
@@ -126,9 +126,9 @@ func (c *checker) destination(cfg Config) Destination {
 		c.failf("Destination", "%.70q is not in the configuration: it has %s", name,
 			strings.Join(slices.Sorted(maps.Keys(cfg.Destinations)), ", "))
 	case err != nil:
-		c.failf("Destination", "the configuration names one that is not possible: %v", err)
+		c.failf("Destination", "the configuration has an invalid name: %v", err)
 	case to.Retired:
-		c.failf("Destination", "%s is retired: its rows are not sent any more", name)
+		c.failf("Destination", "%s is retired: it takes no new rows", name)
 	case to.HeadStart < 0:
 		c.failf("Destination", "the configuration gives %s a head start of %v: want 0 or more", name, to.HeadStart)
 	case to.Shards < 0:
@@ -213,7 +213,7 @@ func (c *checker) texts() {
 		c.failf("CommandID", "is not UTF-8 without control characters, at most %d bytes", maxCommandID)
 	}
 	if c.row.Trace != "" && !traceparent.MatchString(c.row.Trace) {
-		c.failf("Trace", "is no W3C traceparent: 00-<32 hex digits>-<16 hex digits>-<2 hex digits>")
+		c.failf("Trace", "is not a W3C traceparent (00-<32 hex digits>-<16 hex digits>-<2 hex digits>)")
 	}
 }
 

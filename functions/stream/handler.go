@@ -11,8 +11,8 @@ import (
 // handler translates between Lambda and the dispatcher.
 type handler struct{ function *setup.Function }
 
-// handle delivers one batch. It never fails a batch for a row's sake: what it could not do stays in its lane, for the
-// sweep, and a batch that is repeated would hold up those behind it.
+// handle runs the fast path over one batch. It never fails a batch because of a row: a row that it could not send stays
+// in its lane, for the sweep, and a batch that is repeated would hold up the batches behind it.
 func (h *handler) handle(ctx context.Context, event json.RawMessage) (setup.Answer, error) {
 	rows, err := parseRecords(event)
 	if err != nil {
@@ -35,8 +35,8 @@ func (h *handler) handle(ctx context.Context, event json.RawMessage) (setup.Answ
 	return setup.AnswerOf(report), observer.Flush()
 }
 
-// warnOfStrays says that rows were put which no sweep comes by. Nobody else would: one that the fast path does not land
-// waits for ever.
+// warnOfStrays warns of rows that were put where no sweep looks. There is no other warning: such a row waits for ever
+// unless the fast path lands it.
 func (h *handler) warnOfStrays(ctx context.Context, rows []newRow) {
 	var strays []newRow
 	for _, row := range rows {
@@ -46,7 +46,7 @@ func (h *handler) warnOfStrays(ctx context.Context, rows []newRow) {
 		}
 	}
 	if len(strays) > 0 {
-		h.function.Logger.WarnContext(ctx, "rows are for a destination, or in one of its lanes, that the configuration does not have: "+
-			"unless it is being deployed, no sweep comes by", "rows", len(strays), "row", strays[0].fresh.ID)
+		h.function.Logger.WarnContext(ctx, "rows were put for a destination or a lane that the configuration does not have: "+
+			"no sweep finds them; add the destination or raise its shards", "rows", len(strays), "row", strays[0].fresh.ID)
 	}
 }

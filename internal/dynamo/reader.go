@@ -33,7 +33,7 @@ func (r *Reader) Failf(attribute, format string, args ...any) {
 	}
 }
 
-// Need notes that an attribute is missing unless it is there.
+// Need notes that an attribute is missing, unless it is there.
 func (r *Reader) Need(attribute string, there bool) {
 	if !there {
 		r.Failf(attribute, "is missing")
@@ -60,7 +60,7 @@ func (r *Reader) wrongType(name string, v types.AttributeValue, want string) {
 	r.Failf(name, "is of type %s, want %s", Kind(v), want)
 }
 
-// Text reads a text; "" if there is none.
+// Text reads a text; "" if it is absent.
 func (r *Reader) Text(name string) string {
 	switch v := r.Item[name].(type) {
 	case nil:
@@ -72,7 +72,7 @@ func (r *Reader) Text(name string) string {
 	return ""
 }
 
-// Flag reads what is true or absent.
+// Flag reads a flag; false if it is absent.
 func (r *Reader) Flag(name string) bool {
 	switch v := r.Item[name].(type) {
 	case nil:
@@ -84,7 +84,7 @@ func (r *Reader) Flag(name string) bool {
 	return false
 }
 
-// Whole reads a whole number within bounds; ok is false if there is none.
+// Whole reads a whole number within bounds; ok is false if it is absent.
 func (r *Reader) Whole(name string, least, most int64) (n int64, ok bool) {
 	switch v := r.Item[name].(type) {
 	case nil:
@@ -93,20 +93,20 @@ func (r *Reader) Whole(name string, least, most int64) (n int64, ok bool) {
 		if err == nil && n >= least && n <= most {
 			return n, true
 		}
-		r.Failf(name, "is no whole number from %d to %d", least, most)
+		r.Failf(name, "is not a whole number from %d to %d", least, most)
 	default:
 		r.wrongType(name, v, "N")
 	}
 	return 0, false
 }
 
-// Count reads a counter; 0 if there is none.
+// Count reads a counter; 0 if it is absent.
 func (r *Reader) Count(name string) int {
 	n, _ := r.Whole(name, 0, MaxCount)
 	return int(n)
 }
 
-// Millis reads a time; zero if there is none.
+// Millis reads a time; zero if it is absent.
 func (r *Reader) Millis(name string) time.Time {
 	ms, ok := r.Whole(name, 0, MaxMillis)
 	if !ok {
@@ -115,7 +115,7 @@ func (r *Reader) Millis(name string) time.Time {
 	return time.UnixMilli(ms)
 }
 
-// List reads a list; nil if there is none.
+// List reads a list; nil if it is absent.
 func (r *Reader) List(name string) []types.AttributeValue {
 	switch v := r.Item[name].(type) {
 	case nil:
@@ -127,7 +127,7 @@ func (r *Reader) List(name string) []types.AttributeValue {
 	return nil
 }
 
-// Texts reads a map of texts; nil if there is none.
+// Texts reads a map of texts; nil if it is absent.
 func (r *Reader) Texts(name string) map[string]string {
 	switch v := r.Item[name].(type) {
 	case nil:

@@ -63,7 +63,7 @@ func (w *Write) SetTo(attribute string, expression ...string) {
 // Remove removes an attribute.
 func (w *Write) Remove(attribute string) { add(&w.removes, " REMOVE ", ", ", w.Name(attribute)) }
 
-// SetOrRemove sets what is there and removes what is nil.
+// SetOrRemove sets an attribute, or removes it if the value is nil.
 func (w *Write) SetOrRemove(attribute string, v types.AttributeValue) {
 	if v == nil {
 		w.Remove(attribute)
@@ -75,7 +75,7 @@ func (w *Write) SetOrRemove(attribute string, v types.AttributeValue) {
 // Require adds a condition, in parts.
 func (w *Write) Require(condition ...string) { add(&w.conditions, "", " AND ", condition...) }
 
-// RequireIs asks for an attribute's exact value; nil asks that there is none.
+// RequireIs asks for an attribute's exact value; nil asks that it is absent.
 func (w *Write) RequireIs(attribute string, v types.AttributeValue) {
 	if v == nil {
 		w.RequireAbsent(attribute)
@@ -84,7 +84,7 @@ func (w *Write) RequireIs(attribute string, v types.AttributeValue) {
 	}
 }
 
-// RequireIsOrAbsent asks for a value that an absent attribute stands for, too.
+// RequireIsOrAbsent asks for a value, which an absent attribute stands for, too.
 func (w *Write) RequireIsOrAbsent(attribute string, v types.AttributeValue) {
 	w.RequireOrAbsent(attribute, " = ", w.Value(v))
 }
@@ -95,7 +95,7 @@ func (w *Write) RequireOrAbsent(attribute, operator, operand string) {
 	w.Require("(attribute_not_exists(", name, ") OR ", name, operator, operand, ")")
 }
 
-// RequireAbsent asks that there is no such attribute.
+// RequireAbsent asks that an attribute is absent.
 func (w *Write) RequireAbsent(attribute string) {
 	w.Require("attribute_not_exists(", w.Name(attribute), ")")
 }
@@ -103,7 +103,7 @@ func (w *Write) RequireAbsent(attribute string) {
 // RequireExists asks that the item with this key attribute exists.
 func (w *Write) RequireExists(key string) { w.Require("attribute_exists(", w.Name(key), ")") }
 
-// RequireFlag asks for a flag; false is also what is absent.
+// RequireFlag asks for a flag; an absent one counts as false.
 func (w *Write) RequireFlag(attribute string, on bool) {
 	if on {
 		w.RequireIs(attribute, Flag(true))
@@ -168,14 +168,14 @@ func write(to *strings.Builder, parts []string) {
 	}
 }
 
-// RepeatConflicts has the SDK repeat a write that met a transaction on the same item: it is no failed
-// condition, only bad luck, and it is not among the errors that the SDK repeats by itself. Number, waits
+// RepeatConflicts has the SDK repeat a write that met a transaction on the same item: that is not
+// a failed condition, and not among the errors that the SDK repeats by itself. Number, waits
 // and jitter are those of the client.
 func RepeatConflicts(o *dynamodb.Options) {
 	o.Retryer = retry.AddWithErrorCodes(o.Retryer, (*types.TransactionConflictException)(nil).ErrorCode())
 }
 
-// Refused tells a failed condition, with the item that failed it: nil if there is none.
+// Refused tells a failed condition, with the item that failed it: nil if there is no item.
 func Refused(err error) (i Item, refused bool) {
 	var failed *types.ConditionalCheckFailedException
 	if !errors.As(err, &failed) {

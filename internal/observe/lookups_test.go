@@ -38,7 +38,7 @@ func TestNoDoubtIsSettledOrLeftUnsaid(t *testing.T) {
 		}),
 			`{"level":"WARN","msg":"lookup",` + row + `,"lookup":2,"asked":true,"answer":"unresolved","latency_ms":12,"status":"outcome_unknown","age_s":90,"code":"http.503"}`},
 		"somebody else was faster": {with(func(l *outbox.Look) { l.Answer.Kind, l.Err = outbox.AnswerNotFound, outbox.ErrConflict }),
-			`{"level":"INFO","msg":"lookup",` + row + `,"lookup":2,"asked":true,"answer":"not_found","latency_ms":12,"status":"unsettled","age_s":90,"error":"the row has moved on"}`},
+			`{"level":"INFO","msg":"lookup",` + row + `,"lookup":2,"asked":true,"answer":"not_found","latency_ms":12,"status":"unsettled","age_s":90,"error":"the row has changed since it was read"}`},
 		"not settled": {with(func(l *outbox.Look) { l.Answer.Kind, l.Err = outbox.AnswerCompleted, errors.New("throttled") }),
 			`{"level":"ERROR","msg":"lookup",` + row + `,"lookup":2,"asked":true,"answer":"completed","latency_ms":12,"status":"unsettled","age_s":90,"error":"throttled"}`},
 		"ended unasked": {outbox.Look{ID: order42, Step: outbox.End, Status: outbox.StatusFailed, Code: outbox.CodeRowInvalid, Trace: "order-42"},

@@ -11,7 +11,7 @@ type Claim struct {
 	ID
 	// Token is random and new; it names this claim.
 	Token string
-	// ClaimedBy says who claims, for people: the request id of the invocation.
+	// ClaimedBy names the invocation that claims, for people: its request id.
 	ClaimedBy string
 	At        time.Time
 	// Due is by when the row must be due; zero: at At. The fast path claims within the head start that a row has; then
@@ -41,7 +41,7 @@ var ErrExists = errors.New("the destination and idempotency key are in use with 
 
 // RefusedError is a claim that was refused and changed nothing.
 type RefusedError struct {
-	// Row is the row as it is; its Status is "" if there is none.
+	// Row is the row as it is; its Status is "" if there is no row.
 	Row Row
 }
 
@@ -96,17 +96,17 @@ func (c Claim) admits(row Row) bool {
 		row.Token == c.From.Token && row.AttemptCount == c.From.AttemptCount
 }
 
-// ErrConflict is a settlement that does not apply: the row is no longer what its author saw, or the
+// ErrConflict is a settlement that does not apply: the row has changed since it was read, or the
 // move is illegal. The row was left as it was.
-var ErrConflict = errors.New("the row has moved on")
+var ErrConflict = errors.New("the row has changed since it was read")
 
 // Settlement ends an attempt, a wait or a doubt: one conditional write, fenced either by the token of
-// the claim (its holder) or by the row that was read (everybody else).
+// the claim (its holder) or by the row that was read (any reader).
 type Settlement struct {
 	ID
 	// Token is the holder's fence.
 	Token string
-	// From is the fence of everybody else; nil in a holder's settlement. The row must still have its
+	// From is a reader's fence; nil in a holder's settlement. The row must still have its
 	// status, token and attempt count, and its lookup count where the settlement leaves it unknown.
 	From *Row
 
@@ -173,7 +173,7 @@ func (s Settlement) Apply(row Row) (Row, error) {
 }
 
 // Repeats reports whether row shows that this very settlement took effect before: its answer was
-// lost, or somebody else recorded the same end of the same claim.
+// lost, or another process recorded the same end of the same claim.
 func (s Settlement) Repeats(row Row) bool {
 	if row.Status != s.Status || row.Token != s.fenceToken() {
 		return false
@@ -197,7 +197,7 @@ func (s Settlement) fenceToken() string {
 	return s.Token
 }
 
-// admits is the table of legal moves, with who may make them.
+// admits is the table of legal moves: those of the holder, and those of a reader.
 func (s Settlement) admits(row Row) bool {
 	if s.From == nil {
 		return s.Token != "" && row.Token == s.Token && legalForHolder(row, s.Status)

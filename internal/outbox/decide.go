@@ -69,8 +69,8 @@ const (
 	CodeNoAnswer          = "landfall.sender.no_answer"
 )
 
-// Decide is what follows from the outcome of an attempt. row is the row as claimed, now is after the
-// send. It is the table of the design, "Dispatching":
+// Decide says what follows from the outcome of an attempt. row is the row as claimed, now is after the
+// send. It is the table of docs/architecture.md, "The life of a row":
 //
 //	outcome    no attempt may have arrived      one may have
 //	completed  completed                        completed
@@ -93,7 +93,7 @@ func Decide(p Policy, row Row, out Outcome, now time.Time) Settlement {
 	}
 	wait := jitter(p.Backoff.Wait(row.AttemptCount), row.ID, row.AttemptCount)
 	if out.Kind == KindUnknown && obstacle(p, row, now.Add(min(out.After, MaxRetryAfter))) != "" {
-		out.After = 0 // it is bothered too early rather than a person
+		out.After = 0 // retry early instead of escalating to a person
 	}
 	next := now.Add(max(wait, min(out.After, MaxRetryAfter)).Round(time.Millisecond))
 	if code := obstacle(p, row, next); code != "" {
@@ -165,7 +165,7 @@ type StepKind int
 const (
 	// Skip: nothing is due; the index was stale, or the destination is retired.
 	Skip StepKind = iota
-	// InFlight: somebody holds a live claim.
+	// InFlight: a process holds a live claim.
 	InFlight
 	// ClaimFrom: claim it, conditional on what was read.
 	ClaimFrom
@@ -175,7 +175,7 @@ const (
 	End
 	// Ask: ask the remote what became of it.
 	Ask
-	// AwaitPerson: nothing but a person can tell what became of it.
+	// AwaitPerson: only a person can find out what became of it.
 	AwaitPerson
 )
 

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Move is what a person may have done to a row.
+// Move is a change that a person orders for a row.
 type Move string
 
 // Three moves say what became of a row of unknown outcome; the others are for failed and pending rows.
@@ -27,18 +27,18 @@ const (
 	Cancel Move = "cancel"
 )
 
-// Order is a move with what it takes to answer for it.
+// Order is a move, with its author and reason.
 type Order struct {
 	Move Move
-	// By is who gives the order, 1 to 128 bytes.
+	// By is the author of the order, 1 to 128 bytes.
 	By string
 	// Reason is 1 to 512 bytes; Retry and Cancel do without.
 	Reason string
 	// Ref is what the remote calls the effect, up to 512 bytes; only for MarkCompleted. Optional.
 	Ref string
-	// Force says what became of the row though an attempt may arrive still. It is recorded.
+	// Force orders the move though an attempt may still arrive. It is recorded.
 	Force bool
-	// NeverArrived assures that no attempt arrived, on the person's word; only for Resend.
+	// NeverArrived is the author's word that no attempt arrived; only for Resend.
 	NeverArrived bool
 }
 
@@ -55,7 +55,7 @@ const (
 	CodeMarkedFailed = "landfall.operator.failed"
 )
 
-// ErrNotAllowed is an order that the row does not allow; the error's text says why and what would do.
+// ErrNotAllowed is an order that the row does not allow; the error's text says why, and what to do instead.
 var ErrNotAllowed = errors.New("not allowed")
 
 // OperatorStore is what the operator needs of a table of rows; see [Store].
@@ -73,7 +73,7 @@ type Operator struct {
 	Now func() time.Time
 }
 
-// Operation is an order on one row: the row as it was read, what is written, and the row that results.
+// Operation is an order on one row: the row as read, the settlement, and the row that results.
 type Operation struct {
 	Before     Row
 	Settlement Settlement
@@ -119,7 +119,7 @@ func (o *Operator) policy(id ID) (Policy, error) {
 			return d.Policy.WithDefaults(), nil
 		}
 	}
-	return Policy{}, fmt.Errorf("%w: destination of row %s is not configured: bring it back, as retired if nothing is to be sent", ErrNotAllowed, id)
+	return Policy{}, fmt.Errorf("%w: destination of row %s is not configured: add it to the configuration, as retired if nothing may be sent there", ErrNotAllowed, id)
 }
 
 // Explain says in a few words what the operation does to the row.
@@ -135,7 +135,7 @@ func (op Operation) Explain() string {
 		case op.After.MayHaveArrived():
 			b.WriteString("; an earlier attempt may have arrived: sent only while the remote recognises the key")
 		case op.Before.MayHaveArrived():
-			b.WriteString("; as of now no earlier attempt arrived, on your word")
+			b.WriteString("; recorded on your word: no earlier attempt arrived")
 		}
 	}
 	if op.After.Status == StatusFailed && op.After.MayHaveArrived() {
@@ -150,7 +150,7 @@ func (op Operation) Explain() string {
 	return b.String()
 }
 
-// Obey is what a person's order makes of a row as it was read: a settlement, or [ErrNotAllowed].
+// Obey decides about a person's order on a row as it was read: a settlement, or [ErrNotAllowed].
 //
 //	order      row               becomes            refused if
 //	completed  outcome_unknown   completed          an attempt may still arrive, and it is not forced
@@ -174,11 +174,11 @@ func Obey(p Policy, row Row, o Order, now time.Time) (Settlement, error) {
 		return s.cancel(p, row, now)
 	}
 	if row.Status != StatusOutcomeUnknown {
-		return Settlement{}, notAllowed("the row is %s; what became of it is asked of outcome_unknown rows only", row.Status)
+		return Settlement{}, notAllowed("the row is %s; only outcome_unknown rows are resolved", row.Status)
 	}
 	if from := p.askableFrom(row); now.Before(from) {
 		if !o.Force {
-			return Settlement{}, notAllowed("an attempt may still arrive until %s: wait, or force it", from.UTC().Format(time.RFC3339))
+			return Settlement{}, notAllowed("an attempt may still arrive until %s: wait, or force the move", from.UTC().Format(time.RFC3339))
 		}
 		s.Forced = true
 	}
@@ -197,7 +197,7 @@ func (s Settlement) resend(p Policy, row Row, o Order, now time.Time) (Settlemen
 	case o.NeverArrived:
 		s.Certain = true
 	case row.MayHaveArrived() && !p.windowHolds(row, later(row.Until, p.until(now))):
-		return Settlement{}, notAllowed("an attempt may have arrived, and the remote would not recognise another as the same: find out, and say so if it never arrived")
+		return Settlement{}, notAllowed("an attempt may have arrived, and the remote would not recognise the repetition: ask the remote, and confirm it if no attempt arrived")
 	}
 	return s.again(p, row, now)
 }
@@ -207,9 +207,9 @@ func (s Settlement) retry(p Policy, row Row, now time.Time) (Settlement, error) 
 	case row.Status != StatusFailed:
 		return Settlement{}, notAllowed("the row is %s; only failed rows are retried", row.Status)
 	case row.MayHaveArrived():
-		return Settlement{}, notAllowed("an attempt arrived or may have: put it under a new key if it is to happen after all")
+		return Settlement{}, notAllowed("an attempt arrived or may have: put a new row under a new key")
 	case !row.ExpiresAt.IsZero() && !now.Before(row.ExpiresAt):
-		return Settlement{}, notAllowed("the row's retention is over: put it again")
+		return Settlement{}, notAllowed("the row's retention is over: put the row again")
 	}
 	return s.again(p, row, now)
 }
@@ -220,9 +220,9 @@ func (s Settlement) again(p Policy, row Row, now time.Time) (Settlement, error) 
 	case row.Unreadable != nil:
 		return Settlement{}, notAllowed("the row cannot be read, so it cannot be sent: %w", row.Unreadable)
 	case row.expired(now):
-		return Settlement{}, notAllowed("deliver_by is past since %s: it would not be sent", row.DeliverBy.UTC().Format(time.RFC3339))
+		return Settlement{}, notAllowed("deliver_by passed at %s: the row would not be sent", row.DeliverBy.UTC().Format(time.RFC3339))
 	case p.Retired:
-		return Settlement{}, notAllowed("the destination is retired: nothing is sent there")
+		return Settlement{}, notAllowed("the destination is retired: the row would not be sent")
 	}
 	s.Status, s.Lane, s.LaneAt, s.NewBudget = StatusPending, laneOf(p, row, DueLane), now, true
 	return s, nil
@@ -233,7 +233,7 @@ func (s Settlement) cancel(p Policy, row Row, now time.Time) (Settlement, error)
 	case row.Status != StatusPending:
 		return Settlement{}, notAllowed("the row is %s; only pending rows are cancelled", row.Status)
 	case row.MayHaveArrived():
-		return Settlement{}, notAllowed("an attempt may have arrived: cancelling would not undo it")
+		return Settlement{}, notAllowed("an attempt may have arrived: cancelling does not undo it")
 	}
 	return s.failed(p, row, CodeCancelled, now), nil
 }
@@ -247,20 +247,20 @@ func (o Order) validate() error {
 	resolve := o.Move == MarkCompleted || o.Move == MarkFailed || o.Move == Resend
 	switch {
 	case !resolve && o.Move != Retry && o.Move != Cancel:
-		return notAllowed("%q is no move: want completed, failed, resend, retry or cancel", o.Move)
+		return notAllowed("unknown move %q: want completed, failed, resend, retry or cancel", o.Move)
 	case resolve && o.Reason == "":
-		return notAllowed("a reason is missing: whoever reads the row later wants to know it")
+		return notAllowed("the reason is missing: it is kept on the row")
 	case o.By == "":
-		return notAllowed("who gives the order is missing")
+		return notAllowed("the author of the order is missing")
 	case o.Ref != "" && o.Move != MarkCompleted:
-		return notAllowed("a remote reference belongs to a completed row")
+		return notAllowed("a remote reference goes with completed only")
 	case o.NeverArrived && o.Move != Resend:
-		return notAllowed("that it never arrived is said to have it resent")
+		return notAllowed("the confirmation that no attempt arrived goes with resend only")
 	case o.Force && !resolve:
-		return notAllowed("%s waits for nothing, so nothing can be forced", o.Move)
+		return notAllowed("%s cannot be forced: it does not wait", o.Move)
 	}
 	return errors.Join(
-		writable("who gives the order", o.By, MaxByBytes),
+		writable("the author of the order", o.By, MaxByBytes),
 		writable("the reason", o.Reason, MaxReasonBytes),
 		writable("the remote reference", o.Ref, MaxRefBytes))
 }

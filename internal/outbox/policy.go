@@ -42,7 +42,7 @@ const (
 	MaxRetryAfter = time.Hour
 )
 
-// Policy is what a destination's owner decided. The zero value of a field other than Deduplicates
+// Policy is the configuration of one destination. The zero value of a field other than Deduplicates
 // stands for its default; see [Policy.WithDefaults].
 type Policy struct {
 	// Attempts is the budget of claims, crashes included. Defaults to 5.
@@ -100,7 +100,7 @@ func orDefault[T comparable](field *T, value T) {
 // until is when a claim made now ends.
 func (p Policy) until(now time.Time) time.Time { return now.Add(p.SendTimeout + ClaimMargin) }
 
-// settledBy is the earliest time at which a remote's "I never got it" is certain for a claim that
+// settledBy is the earliest time at which a remote's "not found" is certain for a claim that
 // lived until then.
 func (p Policy) settledBy(until time.Time) time.Time { return until.Add(p.LateArrival + SkewMargin) }
 

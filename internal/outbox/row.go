@@ -21,7 +21,7 @@ const MaxKeyBytes = 512
 // MaxDestinationBytes bounds the name of a destination.
 const MaxDestinationBytes = 63
 
-// InvalidDestination is what a row is named after whose destination is not a possible one.
+// InvalidDestination stands in the name of a row whose destination cannot be one.
 const InvalidDestination = "invalid"
 
 // ID names a row: at most one exists per destination and idempotency key while it is retained.
@@ -41,7 +41,7 @@ func (id ID) PK() string {
 	return id.Destination + "#" + id.Key
 }
 
-// String is the name that logs, metrics and errors use. It does not reveal the key, nor what a foreign
+// String is the name that logs, metrics and errors use. It does not reveal the key, nor the text that a foreign
 // writer put in the place of a destination.
 func (id ID) String() string {
 	sum := sha256.Sum256([]byte(id.PK()))
@@ -59,7 +59,7 @@ func (id ID) GoString() string { return id.String() }
 func (id ID) LogValue() slog.Value { return slog.StringValue(id.String()) }
 
 // Shard is the lane number of the row among the shards of its destination:
-// CRC-32/IEEE of the primary key, modulo shards. It depends on nothing but the key, so that every
+// CRC-32/IEEE of the primary key, modulo shards. It depends only on the key, so that every
 // writer in every language puts the row into the same lane.
 func (id ID) Shard(shards int) int {
 	if shards <= 1 {
@@ -68,7 +68,7 @@ func (id ID) Shard(shards int) int {
 	return int(crc32.ChecksumIEEE([]byte(id.PK())) % uint32(shards))
 }
 
-// Validate checks the bounds of DESIGN section "The outbox row". The error does not contain the key.
+// Validate checks the bounds that docs/row-format.md states. The error does not contain the key.
 func (id ID) Validate() error {
 	if err := ValidateDestination(id.Destination); err != nil {
 		return err
@@ -76,8 +76,8 @@ func (id ID) Validate() error {
 	return validateKey(id.Key)
 }
 
-// ParsePK splits a primary key at its first '#': a destination has none, a key may have many. What is
-// no primary key of Landfall's becomes an invalid ID without destination whose PK is still pk, so that
+// ParsePK splits a primary key at its first '#': a destination has none, a key may have many. A text
+// that is not a primary key of Landfall becomes an invalid ID without destination whose PK is still pk, so that
 // even such a row can be read and ended.
 func ParsePK(pk string) ID {
 	destination, key, found := strings.Cut(pk, "#")
@@ -124,12 +124,12 @@ const (
 	StatusCompleted      Status = "completed"
 	StatusFailed         Status = "failed"
 
-	// StatusInvalid stands for a stored status that is none of the five, or that contradicts the row's lane. It
+	// StatusInvalid stands for a stored status that is not one of the five, or that contradicts the row's lane. It
 	// is never written.
 	StatusInvalid Status = "invalid"
 )
 
-// Terminal reports whether nothing but retention is left for a row of this status.
+// Terminal reports whether a row of this status has ended and only waits for its retention.
 func (s Status) Terminal() bool { return s == StatusCompleted || s == StatusFailed }
 
 // Lane is where rows of one destination wait for attention. Lanes are per destination, so that one
@@ -226,7 +226,7 @@ type Row struct {
 	// ExpiresAt has a resolution of one second. Only terminal rows have it.
 	ExpiresAt time.Time
 
-	// Resolution is what a person last decided about the row.
+	// Resolution is a person's last decision about the row.
 	Resolution
 
 	// Unreadable says why the row breaks the row format; nil for a good row. The fields that could be
@@ -239,18 +239,18 @@ type Row struct {
 
 // Resolution records a person's decision on the row that it is about.
 type Resolution struct {
-	// ResolvedBy is who decided, as far as the tool knows.
+	// ResolvedBy is the person, as far as the tool knows.
 	ResolvedBy string
 	ResolvedAt time.Time
-	// Reason is what the person gave as such.
+	// Reason is the person's own text.
 	Reason string
 	// Forced says that it was too early to know, and that the person insisted.
 	Forced bool
 }
 
 // Repeats reports whether putting r over stored is the same put again, by an SDK or an application that
-// did not hear the answer of the first: then it succeeds and changes nothing. Without an origin nobody
-// can tell, and it is a conflict.
+// did not hear the answer of the first: then it succeeds and changes nothing. Without an origin it is
+// a conflict: the two cannot be compared.
 func (r Row) Repeats(stored Row) bool { return r.Origin != "" && r.Origin == stored.Origin }
 
 // crashed reports whether the row's last claim was abandoned: the row may be what killed the worker, so it

@@ -19,7 +19,7 @@ import (
 const (
 	// MaxControlledConcurrency is the most that a configuration allows, too.
 	MaxControlledConcurrency = 1000
-	// MaxReason and maxBy are bytes; who changed something is cut.
+	// MaxReason and maxBy are in bytes; a longer author is cut.
 	MaxReason = 1024
 	maxBy     = 256
 )
@@ -63,7 +63,7 @@ func (c *Controls) Read(ctx context.Context) (all []outbox.Control, err error) {
 }
 
 func decodeControl(stored dynamo.Item) outbox.Control {
-	r, lenient := dynamo.Reader{Item: stored}, dynamo.Reader{Item: stored} // who changed it decides nothing
+	r, lenient := dynamo.Reader{Item: stored}, dynamo.Reader{Item: stored} // the author decides nothing
 	c := outbox.Control{
 		Destination: r.Text(schema.SK), Reason: lenient.Text(schema.Reason), By: lenient.Text(schema.ChangedBy), At: lenient.Millis(schema.ChangedAt),
 	}
@@ -88,7 +88,7 @@ func (c *Controls) Resume(ctx context.Context, destination, reason, by string) e
 // Limit lowers how many sends a run has in flight, to 1 to [MaxControlledConcurrency].
 func (c *Controls) Limit(ctx context.Context, destination string, n int, reason, by string) error {
 	if n < 1 || n > MaxControlledConcurrency {
-		return fmt.Errorf("limit %s: %d sends: want 1 to %d", destination, n, MaxControlledConcurrency)
+		return fmt.Errorf("limit %s to %d sends: want 1 to %d", destination, n, MaxControlledConcurrency)
 	}
 	return c.change(ctx, "limit", destination, reason, by, schema.MaxConcurrency, dynamo.Number(n))
 }
@@ -104,7 +104,7 @@ func (c *Controls) change(ctx context.Context, what, destination, reason, by, at
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	if len(reason) > MaxReason || !utf8.ValidString(reason) {
-		return fmt.Errorf("%s %s: want a reason of at most %d bytes of UTF-8", what, destination, MaxReason)
+		return fmt.Errorf("%s %s: the reason is not UTF-8 of at most %d bytes", what, destination, MaxReason)
 	}
 	var w dynamo.Write
 	w.SetOrRemove(attribute, v)

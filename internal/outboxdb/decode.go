@@ -11,7 +11,7 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// maxClaim is longer than any claim lives; one that ends later is no claim.
+// maxClaim is longer than any claim lives; a later end is a mistake.
 const maxClaim = 24 * time.Hour
 
 // seen is what was read of the attributes that fence a write: nil where there was none.
@@ -56,7 +56,7 @@ func readID(r *dynamo.Reader) outbox.ID {
 		return outbox.ID{}
 	}
 	id := outbox.ParsePK(pk.Value)
-	if id.Validate() != nil { // whose text may quote what is in the place of the destination
+	if id.Validate() != nil { // its error may quote the text in the place of the destination
 		r.Failf(schema.PK, "is not <destination>#<idempotency key>")
 	}
 	return id
@@ -69,14 +69,14 @@ var laneOf = map[outbox.Status]outbox.LaneKind{
 	outbox.StatusCompleted: "",
 }
 
-// readPlace reads status and lane. A status of a row that is settled, in a lane that it does not belong to, is
-// as good as none: whoever walks that lane would take the listing for stale, again and again, and must be
+// readPlace reads status and lane. A status of a row that is settled, in a lane that it does not belong to,
+// counts as invalid: a run that walks that lane would take the listing for stale, again and again, and must be
 // able to end the row.
 func readPlace(r *dynamo.Reader, id outbox.ID) (outbox.Status, outbox.Lane, time.Time) {
 	status := outbox.Status(r.Text(schema.Status))
 	kind, known := laneOf[status]
 	if !known {
-		r.Failf(schema.Status, "is none of the five")
+		r.Failf(schema.Status, "is not one of the five")
 		status = outbox.StatusInvalid
 	}
 	at := r.Millis(schema.LaneAt)
@@ -95,10 +95,10 @@ func readPlace(r *dynamo.Reader, id outbox.ID) (outbox.Status, outbox.Lane, time
 		r.Failf(schema.Lane, "is not <kind>#<destination>#<number>")
 		return status, outbox.Lane{}, at
 	case lane.Destination != id.Destination:
-		r.Failf(schema.Lane, "is one of another destination")
+		r.Failf(schema.Lane, "belongs to another destination")
 	}
 	if known && lane.Kind != kind {
-		r.Failf(schema.Lane, "is none for the status %s", status)
+		r.Failf(schema.Lane, "is not of the kind for the status %s", status)
 		if kind != outbox.DueLane {
 			status = outbox.StatusInvalid
 		}
@@ -160,7 +160,7 @@ func readExpiry(r *dynamo.Reader, status outbox.Status) time.Time {
 	return time.Unix(s, 0)
 }
 
-// readResolution reads what a person decided. It decides nothing any more, so that nothing of it spoils a row.
+// readResolution reads a person's decision. A mistake in it does not make the row unreadable: nothing depends on it.
 func readResolution(r *dynamo.Reader) outbox.Resolution {
 	by, _ := r.Item[schema.ResolvedBy].(*types.AttributeValueMemberS)
 	reason, _ := r.Item[schema.Reason].(*types.AttributeValueMemberS)

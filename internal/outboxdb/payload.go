@@ -55,14 +55,14 @@ func compress(payload []byte) []byte {
 func decompress(b []byte) ([]byte, error) {
 	r, err := gzip.NewReader(bytes.NewReader(b))
 	if err != nil {
-		return nil, errors.New("no gzip")
+		return nil, errors.New("is not gzip")
 	}
 	payload, err := io.ReadAll(io.LimitReader(r, MaxPayload+1))
 	switch {
 	case len(payload) > MaxPayload:
-		return nil, fmt.Errorf("more than %d bytes when decompressed", MaxPayload)
+		return nil, fmt.Errorf("has more than %d bytes when decompressed", MaxPayload)
 	case err != nil:
-		return nil, errors.New("damaged gzip")
+		return nil, errors.New("is damaged gzip")
 	}
 	return payload, nil
 }

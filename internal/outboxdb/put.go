@@ -29,13 +29,13 @@ func (e *TooLargeError) Error() string {
 }
 
 // Put inserts a pending row. The same put again succeeds and changes nothing, at any stage of the row;
-// other content under the same destination and key is [outbox.ErrExists]. A row past its retention is in
-// nobody's way.
+// other content under the same destination and key is [outbox.ErrExists]. A row past its retention
+// counts as absent.
 func (s *Store) Put(ctx context.Context, row outbox.Row) error {
 	return Put(ctx, s.client, s.table, row)
 }
 
-// Put is [Store.Put] for those who only put.
+// Put is [Store.Put] for a client that only puts.
 func Put(ctx context.Context, client Putter, table string, row outbox.Row) error {
 	put, err := Insert(table, row)
 	if err != nil {

@@ -6,8 +6,8 @@
 // answer was lost, every failed condition is looked at once more: if the row shows this very write, it
 // took effect.
 //
-// The package decides nothing about a row. What it cannot read, it says so ([outbox.Row.Unreadable]) and
-// lets the domain end it.
+// The package decides nothing about a row. It marks a row that it cannot read ([outbox.Row.Unreadable]),
+// and the domain ends it.
 package outboxdb
 
 import (
@@ -79,7 +79,7 @@ func (s *Store) List(ctx context.Context, lane outbox.Lane, before time.Time, af
 	return page, cursor(out.LastEvaluatedKey), nil
 }
 
-// entryTime reads a lane_at for an entry of a lane, where it is only looked at: a number that is no time
+// entryTime reads a lane_at for an entry of a lane, where it is only looked at: a number that is not a time
 // counts as the time nearest to it. The row itself says so when it is read.
 func entryTime(number string) time.Time {
 	ms, err := strconv.ParseFloat(number, 64)
@@ -105,7 +105,7 @@ func startKey(lane outbox.Lane, cursor string) (dynamo.Item, error) {
 	}
 	at, pk, found := strings.Cut(cursor, schema.Separator)
 	if !found {
-		return nil, fmt.Errorf("list lane %s: what to read on after is no cursor of this store", lane)
+		return nil, fmt.Errorf("list lane %s: invalid cursor: pass the one that List returned", lane)
 	}
 	return dynamo.Item{
 		schema.Lane: dynamo.Text(lane.String()), schema.LaneAt: &types.AttributeValueMemberN{Value: at}, schema.PK: dynamo.Text(pk),
@@ -129,7 +129,7 @@ func (s *Store) Get(ctx context.Context, id outbox.ID) (outbox.Row, error) {
 	return row, nil
 }
 
-// read reads an item, strongly consistent; it is empty if there is none.
+// read reads an item, strongly consistent; it is empty if there is no row.
 func (s *Store) read(ctx context.Context, id outbox.ID) (dynamo.Item, error) {
 	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName: &s.table, Key: key(id), ConsistentRead: aws.Bool(true),
