@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/landfall-dev/landfall/internal/lab/memory"
+	"github.com/landfall-dev/landfall/internal/bounded"
 	"github.com/landfall-dev/landfall/internal/outbox"
 )
 
@@ -61,6 +62,10 @@ func TestTroubleIsNotLeftUnsaid(t *testing.T) {
 		"unknown": {with(func(a *outbox.Attempt) {
 			a.Outcome, a.Status, a.Code = outbox.Unknown("", "http.cut"), outbox.StatusOutcomeUnknown, "http.cut"
 		}), `{"level":"WARN","msg":"attempt","requestId":"req-1",` + row + `,"attempt":1,"sent":true,"outcome":"unknown","latency_ms":12.346,"status":"outcome_unknown","code":"http.cut","waited_ms":2000}`},
+		"panicked": {with(func(a *outbox.Attempt) {
+			a.Outcome, a.Status, a.Code = outbox.Unknown("", outbox.CodeSenderPanicked), outbox.StatusOutcomeUnknown, outbox.CodeSenderPanicked
+			a.Panic = &bounded.Panic{Type: "*url.Error", Stack: []string{"sender.(*HTTP).Send http.go:88"}}
+		}), `{"level":"WARN","msg":"attempt","requestId":"req-1",` + row + `,"attempt":1,"sent":true,"outcome":"unknown","latency_ms":12.346,"panic":"*url.Error","stack":["sender.(*HTTP).Send http.go:88"],"status":"outcome_unknown","code":"landfall.sender.panicked","waited_ms":2000}`},
 		"not settled": {with(func(a *outbox.Attempt) { a.Status, a.Err = "", errors.New("update row: throttled") }),
 			`{"level":"ERROR","msg":"attempt","requestId":"req-1",` + row + `,"attempt":1,"sent":true,"outcome":"completed","latency_ms":12.346,"status":"unsettled","waited_ms":2000,"error":"update row: throttled"}`},
 		"ended without a claim": {outbox.Attempt{ID: order42, Status: outbox.StatusFailed, Code: outbox.CodeExpired, Trace: "order-42"},

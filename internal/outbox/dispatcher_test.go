@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -156,6 +157,11 @@ func TestIsolation(t *testing.T) {
 		w.expect("completed", len(report.Completed), 7)
 		if !slices.Equal(report.Unknown, ids[3:4]) || w.row(ids[3]).Code != outbox.CodeSenderPanicked {
 			w.Errorf("unknown = %v, code %q", report.Unknown, w.row(ids[3]).Code)
+		}
+		for _, a := range w.attempts {
+			if (a.Panic != nil) != (a.ID == ids[3]) || a.Panic != nil && (a.Panic.Type != "string" || strings.Contains(fmt.Sprint(*a.Panic), "secret")) {
+				w.Errorf("%v: panic %+v", a.ID, a.Panic)
+			}
 		}
 	})
 	inWorld(t, "a destination that stalls delays no other", func(w *world) {

@@ -178,6 +178,9 @@ func TestReconciling(t *testing.T) {
 			}
 		}
 		for _, look := range q.looks {
+			if (look.Panic != nil) != (look.ID == ids[1]) || look.Panic != nil && look.Panic.Type != "string" {
+				q.Errorf("%v: panic %+v", look.ID, look.Panic)
+			}
 			if look.ID == ids[2] && look.Latency < outbox.LookupTimeout {
 				q.Errorf("the lookup that hung took %v", look.Latency)
 			}
