@@ -58,8 +58,8 @@ func (u unreachable) PutItem(context.Context, *dynamodb.PutItemInput, ...func(*d
 	return nil, errors.New("unreachable")
 }
 
-// TestNoRowThatBreaksARuleIsSent has a row for each rule, and no error that tells what a row holds.
-func TestNoRowThatBreaksARuleIsSent(t *testing.T) {
+// TestRowThatBreaksARuleIsRefused has a row for each rule, and no error that tells what a row holds.
+func TestRowThatBreaksARuleIsRefused(t *testing.T) {
 	t.Parallel()
 	secret := "secret-"
 	cases := []struct {
@@ -119,7 +119,7 @@ func TestNoRowThatBreaksARuleIsSent(t *testing.T) {
 	}
 }
 
-func TestAnEmptyConfigurationIsSaidToBeEmpty(t *testing.T) {
+func TestEmptyConfigurationIsNamedInTheError(t *testing.T) {
 	t.Parallel()
 	_, err := landfall.New(unreachable{t}, landfall.Config{}).Item(row())
 	if err == nil || !strings.HasSuffix(err.Error(), `"charge" is not in the configuration: it has none`) {
@@ -139,8 +139,8 @@ func noise(n int) []byte {
 	return out
 }
 
-// TestOtherContentIsNotTakenForTheSameRow changes one field after the other in a second put.
-func TestOtherContentIsNotTakenForTheSameRow(t *testing.T) {
+// TestOtherContentUnderAKeyIsAConflict changes one field after the other in a second put.
+func TestOtherContentUnderAKeyIsAConflict(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		name   string
@@ -198,8 +198,8 @@ func TestOtherContentIsNotTakenForTheSameRow(t *testing.T) {
 	})
 }
 
-// TestOriginsDoNotChangeBetweenReleases: rows outlive releases, and the same put must find its row.
-func TestOriginsDoNotChangeBetweenReleases(t *testing.T) {
+// TestOriginsStayTheSameBetweenReleases: rows outlive releases, and the same put must find its row.
+func TestOriginsStayTheSameBetweenReleases(t *testing.T) {
 	t.Parallel()
 	small := landfall.Row{Destination: "jobs", Key: "k"}
 	for want, r := range map[string]landfall.Row{"Wh2tLz8-_74t66RYcG8uHQ": row(), "VSSCgAeA0PLyyf2UmcatEQ": small} {
@@ -213,8 +213,8 @@ func TestOriginsDoNotChangeBetweenReleases(t *testing.T) {
 	}
 }
 
-// TestNoRowIsPutWhereNoSweepLooks checks lane and time of new rows.
-func TestNoRowIsPutWhereNoSweepLooks(t *testing.T) {
+// TestRowIsPutWhereASweepLooks checks lane and time of new rows.
+func TestRowIsPutWhereASweepLooks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		box := newBox(t)
@@ -261,8 +261,8 @@ func plain(v types.AttributeValue) string {
 	return fmt.Sprint(v)
 }
 
-// TestOfManyPutsOfOneKeyNoSecondContentIsStored runs them at once.
-func TestOfManyPutsOfOneKeyNoSecondContentIsStored(t *testing.T) {
+// TestOneOfManyPutsOfAKeyIsStored runs them at once.
+func TestOneOfManyPutsOfAKeyIsStored(t *testing.T) {
 	t.Parallel()
 	box := newBox(t)
 	var all sync.WaitGroup
@@ -284,8 +284,8 @@ func TestOfManyPutsOfOneKeyNoSecondContentIsStored(t *testing.T) {
 	}
 }
 
-// TestMoreLanesMakeNoOtherRow: shards may grow while rows are on their way.
-func TestMoreLanesMakeNoOtherRow(t *testing.T) {
+// TestPutWithMoreLanesRepeatsTheRow: shards may grow while rows are on their way.
+func TestPutWithMoreLanesRepeatsTheRow(t *testing.T) {
 	t.Parallel()
 	box := newBox(t)
 	if err := box.Put(t.Context(), row()); err != nil {
@@ -299,7 +299,7 @@ func TestMoreLanesMakeNoOtherRow(t *testing.T) {
 	}
 }
 
-func TestARowDoesNotLogItsContent(t *testing.T) {
+func TestRowLogsOnlyItsName(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	r := row()

@@ -40,9 +40,9 @@ func transact(t *testing.T, box *landfalltest.Outbox, orders []string, rows ...l
 	return box.Committed(items, err), err
 }
 
-// TestNoTransactionIsTakenForCommittedThatIsNot repeats a first transaction, that of order 1 with the rows
+// TestCommittedTellsAnEarlierSuccessFromAFailure repeats a first transaction, that of order 1 with the rows
 // a and b, in whole, in part and with changes.
-func TestNoTransactionIsTakenForCommittedThatIsNot(t *testing.T) {
+func TestCommittedTellsAnEarlierSuccessFromAFailure(t *testing.T) {
 	t.Parallel()
 	const committed, conflict, other = "committed", "conflict", "the error itself"
 	a, b, c := withKey("a", "1"), withKey("b", "1"), withKey("c", "1")
@@ -91,8 +91,8 @@ func TestNoTransactionIsTakenForCommittedThatIsNot(t *testing.T) {
 	}
 }
 
-// TestErrorsThatSayNothingOfRowsAreLeftAsTheyAre, whatever they hold.
-func TestErrorsThatSayNothingOfRowsAreLeftAsTheyAre(t *testing.T) {
+// TestCommittedReturnsOtherErrorsUnchanged, whatever they hold.
+func TestCommittedReturnsOtherErrorsUnchanged(t *testing.T) {
 	t.Parallel()
 	box := newBox(t)
 	item, err := box.Item(withKey("a", "1"))
@@ -126,8 +126,8 @@ func TestErrorsThatSayNothingOfRowsAreLeftAsTheyAre(t *testing.T) {
 	}
 }
 
-// TestATransactionWhoseAnswerIsLostIsCommittedOnce: by the SDK's own repetition, or by the application's.
-func TestATransactionWhoseAnswerIsLostIsCommittedOnce(t *testing.T) {
+// TestTransactionWhoseAnswerIsLostIsCommittedOnce: by the SDK's own repetition, or by the application's.
+func TestTransactionWhoseAnswerIsLostIsCommittedOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		losing := false
@@ -153,8 +153,8 @@ func TestATransactionWhoseAnswerIsLostIsCommittedOnce(t *testing.T) {
 	})
 }
 
-// TestAPutThatMeetsATransactionWaitsForIt holds a row in a transaction and puts the same row meanwhile.
-func TestAPutThatMeetsATransactionWaitsForIt(t *testing.T) {
+// TestPutWaitsForATransactionOnItsRow holds a row in a transaction and puts the same row meanwhile.
+func TestPutWaitsForATransactionOnItsRow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		account := localaws.New(localaws.Options{Faults: func(r faults.Request) faults.Fault {
@@ -192,9 +192,9 @@ func TestAPutThatMeetsATransactionWaitsForIt(t *testing.T) {
 	})
 }
 
-// TestATransactionInProgressIsNoFailure repeats a transaction under its token while the first try is still at work, as
+// TestTransactionInProgressIsRetried repeats a transaction under its token while the first try is still at work, as
 // an application does that lost the connection: the SDK waits, and it is committed once.
-func TestATransactionInProgressIsNoFailure(t *testing.T) {
+func TestTransactionInProgressIsRetried(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		account := localaws.New(localaws.Options{Faults: func(r faults.Request) faults.Fault {

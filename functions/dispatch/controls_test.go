@@ -17,8 +17,8 @@ import (
 	"github.com/landfall-dev/landfall/internal/outboxdb"
 )
 
-// TestTheBuiltFunctionSendsNothingToAPausedDestination pauses one of two, then goes on.
-func TestTheBuiltFunctionSendsNothingToAPausedDestination(t *testing.T) {
+// TestBuiltFunctionSendsNothingToAPausedDestination pauses one of two, then goes on.
+func TestBuiltFunctionSendsNothingToAPausedDestination(t *testing.T) {
 	t.Parallel()
 	var paused, atOnce, most atomic.Int32
 	remote := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -73,7 +73,7 @@ destinations:
 	}
 }
 
-func TestTheBuiltFunctionSendsNothingWithoutKnowingWhatIsPaused(t *testing.T) {
+func TestBuiltFunctionSendsNothingIfControlsCannotBeRead(t *testing.T) {
 	t.Parallel()
 	b := functiontest.New(t, "dispatch", "destinations: {charge: {http: \"http://127.0.0.1:1\", deduplicates: never, allow_private: true}}")
 	if _, err := b.DynamoDB("test").DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: aws.String(b.ControlTable())}); err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// TestTheBuiltFunctionMistakesNoEvent sends raw events to the function's own binary over the runtime API.
-func TestTheBuiltFunctionMistakesNoEvent(t *testing.T) {
+// TestBuiltFunctionRefusesEventsOfAnotherShape sends raw events to the function's own binary over the runtime API.
+func TestBuiltFunctionRefusesEventsOfAnotherShape(t *testing.T) {
 	var mu sync.Mutex
 	bodies := map[string]string{} // by idempotency key
 	remote := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -72,7 +72,7 @@ func TestTheBuiltFunctionMistakesNoEvent(t *testing.T) {
 	}
 }
 
-func TestTheBuiltFunctionDoesNotStartWithoutItsConfiguration(t *testing.T) {
+func TestBuiltFunctionNeedsItsConfigurationToStart(t *testing.T) {
 	b := newBench(t, "http://127.0.0.1:1")
 	if err := os.WriteFile(b.Folder+"/"+schema.ConfigFile, []byte(`{"destinations": {}}`), 0o644); err != nil {
 		t.Fatal(err)

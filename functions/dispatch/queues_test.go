@@ -11,9 +11,9 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// TestTheBuiltFunctionLosesNoRowOnTheWayIntoAQueue sweeps rows of kinds sqs and group, and one for a queue that is not
+// TestBuiltFunctionSendsEveryRowToItsQueue sweeps rows of kinds sqs and group, and one for a queue that is not
 // there.
-func TestTheBuiltFunctionLosesNoRowOnTheWayIntoAQueue(t *testing.T) {
+func TestBuiltFunctionSendsEveryRowToItsQueue(t *testing.T) {
 	b := functiontest.New(t, "dispatch", `
 destinations:
   mail: {sqs: mail-queue, deduplicates: never}

@@ -39,8 +39,8 @@ func (g *guarded) demand(key string) {
 	g.key, g.seen = key, nil
 }
 
-// TestTheBuiltFunctionLosesNoRowToARotation rotates a secret under a function that has it already.
-func TestTheBuiltFunctionLosesNoRowToARotation(t *testing.T) {
+// TestBuiltFunctionSendsEveryRowAcrossASecretsRotation rotates a secret under a function that has it already.
+func TestBuiltFunctionSendsEveryRowAcrossASecretsRotation(t *testing.T) {
 	remote := &guarded{key: "hunter2-first"}
 	server := httptest.NewServer(remote)
 	defer server.Close()

@@ -12,8 +12,8 @@ import (
 	"github.com/landfall-dev/landfall/internal/outbox"
 )
 
-// TestTheBuiltFunctionMistakesNoAnswerOfAFunction has a function of a user's say what became of four rows.
-func TestTheBuiltFunctionMistakesNoAnswerOfAFunction(t *testing.T) {
+// TestBuiltFunctionUnderstandsTheAnswersOfALookupFunction has a function of a user's say what became of four rows.
+func TestBuiltFunctionUnderstandsTheAnswersOfALookupFunction(t *testing.T) {
 	ask := filepath.Join(t.TempDir(), "bootstrap")
 	build := exec.CommandContext(t.Context(), "go", "build", "-tags=lambda.norpc", "-o", ask, "./testdata/ask")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")

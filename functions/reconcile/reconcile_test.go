@@ -13,9 +13,9 @@ import (
 	"github.com/landfall-dev/landfall/internal/outbox"
 )
 
-// TestTheBuiltFunctionMistakesNeitherEventNorAnswer sends raw events to the function's own binary over the runtime
+// TestBuiltFunctionUnderstandsItsEventsAndAnswers sends raw events to the function's own binary over the runtime
 // API, while a remote says what became of four rows.
-func TestTheBuiltFunctionMistakesNeitherEventNorAnswer(t *testing.T) {
+func TestBuiltFunctionUnderstandsItsEventsAndAnswers(t *testing.T) {
 	answers := map[string]string{"landed": `{"status": "succeeded", "id": "ch_1"}`, "declined": `{"status": "failed"}`, "secret-open": `{"status": "open"}`}
 	remote := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, known := answers[strings.TrimPrefix(r.URL.Path, "/by-key/")]

@@ -15,9 +15,9 @@ import (
 	"github.com/landfall-dev/landfall/internal/outbox"
 )
 
-// TestTheBuiltFunctionTakesNoRefusedSecretForAnAnswer rotates the secret that a lookup has from its destination. To
+// TestBuiltFunctionAsksAgainWithTheNewSecret rotates the secret that a lookup has from its destination. To
 // its remote, who is refused has found nothing.
-func TestTheBuiltFunctionTakesNoRefusedSecretForAnAnswer(t *testing.T) {
+func TestBuiltFunctionAsksAgainWithTheNewSecret(t *testing.T) {
 	var key atomic.Value
 	key.Store("Bearer hunter2-first")
 	remote := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

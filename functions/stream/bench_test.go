@@ -105,8 +105,8 @@ func benchEffect(b *testing.B, client outboxdb.Client, p payload) {
 	}
 }
 
-// TestNoEffectTakesMoreAllocationsThanItsBound counts those of Landfall's own, as BenchmarkEffect does.
-func TestNoEffectTakesMoreAllocationsThanItsBound(t *testing.T) {
+// TestEffectStaysWithinItsAllocations counts those of Landfall's own, as BenchmarkEffect does.
+func TestEffectStaysWithinItsAllocations(t *testing.T) {
 	const most = 105 // 95 where nothing is measured
 	h, event := newHandler(t, nullClient{made: &sync.Map{}}, nobody{}), records(small)
 	ctx, cancel := context.WithTimeout(invocation(t.Context()), time.Hour)
@@ -121,8 +121,8 @@ func TestNoEffectTakesMoreAllocationsThanItsBound(t *testing.T) {
 	}
 }
 
-// TestNoInvocationForgetsWhoStalled: the next one of the process leaves the destination to the sweep.
-func TestNoInvocationForgetsWhoStalled(t *testing.T) {
+// TestStallsAreRememberedAcrossInvocations: the next one of the process leaves the destination to the sweep.
+func TestStallsAreRememberedAcrossInvocations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHandler(t, nullClient{made: &sync.Map{}}, stalls{})
 		h.function.Destinations = append(h.function.Destinations, outbox.Destination{Name: "mail"}) // who would have to wait

@@ -16,8 +16,8 @@ import (
 	"github.com/landfall-dev/landfall/internal/outboxdb"
 )
 
-// TestTheBuiltFunctionLeavesToTheSweepWhatItMayNotSend has a destination paused, and then nobody who knows.
-func TestTheBuiltFunctionLeavesToTheSweepWhatItMayNotSend(t *testing.T) {
+// TestBuiltFunctionLeavesPausedRowsToTheSweep has a destination paused, and then nobody who knows.
+func TestBuiltFunctionLeavesPausedRowsToTheSweep(t *testing.T) {
 	t.Parallel()
 	var requests atomic.Int32
 	remote := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))

@@ -17,8 +17,8 @@ import (
 	"github.com/landfall-dev/landfall/internal/outbox"
 )
 
-// TestTheBuiltFunctionMistakesNoEvent sends raw events to the function's own binary over the runtime API.
-func TestTheBuiltFunctionMistakesNoEvent(t *testing.T) {
+// TestBuiltFunctionRefusesEventsOfAnotherShape sends raw events to the function's own binary over the runtime API.
+func TestBuiltFunctionRefusesEventsOfAnotherShape(t *testing.T) {
 	var bodies atomic.Pointer[string]
 	requests := atomic.Int32{}
 	remote := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

@@ -16,8 +16,8 @@ import (
 	"github.com/landfall-dev/landfall/internal/lab/localaws/ddb/expr"
 )
 
-// TestNoExpressionNamesAReservedWord, of all that package schema says, attributes among it.
-func TestNoExpressionNamesAReservedWord(t *testing.T) {
+// TestExpressionsReplaceReservedWords, of all that package schema says, attributes among it.
+func TestExpressionsReplaceReservedWords(t *testing.T) {
 	t.Parallel()
 	var w dynamo.Write
 	said := 0
@@ -49,7 +49,7 @@ func TestNoExpressionNamesAReservedWord(t *testing.T) {
 	}
 }
 
-func TestAWriteSaysWhatWasAskedOfIt(t *testing.T) {
+func TestWriteHasItsChangesAndConditions(t *testing.T) {
 	t.Parallel()
 	var w dynamo.Write
 	w.RequireExists("pk")

@@ -82,7 +82,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-func TestLookingAgainIsNeitherHotNorEverGivenUp(t *testing.T) {
+func TestLookupsAreSpacedOutAndGoOn(t *testing.T) {
 	t.Parallel()
 	for lookups, want := range map[int]time.Duration{
 		0: time.Minute, 1: 4 * time.Minute, 2: 16 * time.Minute, 3: time.Hour, 9: time.Hour, math.MaxInt: time.Hour,

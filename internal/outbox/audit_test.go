@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestNoRowThatNothingWouldEndPassesAnAudit(t *testing.T) {
+func TestAuditFindsRowsThatWouldNeverEnd(t *testing.T) {
 	t.Parallel()
 	policies := map[string]Policy{"charge": {Shards: 4}, "old": {Retired: true}}
 	for name, c := range map[string]struct {

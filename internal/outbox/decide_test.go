@@ -129,7 +129,7 @@ func TestDecidePutsOffForAsLongAsAsked(t *testing.T) {
 
 // A wait that the remote's window or deliver_by does not allow for is cut short, where otherwise a person would have to
 // find out what became of the row.
-func TestNoRowIsGivenUpForAWaitThatWasAskedFor(t *testing.T) {
+func TestRequestedWaitDoesNotEndARow(t *testing.T) {
 	t.Parallel()
 	short := policy
 	short.Deduplicates = Window(30 * time.Minute)

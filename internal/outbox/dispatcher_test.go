@@ -145,7 +145,7 @@ func pass(d time.Duration) {
 const day = outbox.Window(24 * time.Hour)
 
 func TestIsolation(t *testing.T) {
-	inWorld(t, "a panicking sender strands no other row", func(w *world) {
+	inWorld(t, "a sender that panics leaves the other rows alone", func(w *world) {
 		w.destination("mail", outbox.Policy{}, func(_ context.Context, row outbox.Row) outbox.Outcome {
 			if row.Key == "3" {
 				panic("secret payload")
@@ -183,7 +183,7 @@ func TestIsolation(t *testing.T) {
 			w.Errorf("the last row of the other destination left %v later", late)
 		}
 	})
-	inWorld(t, "many destinations that stall, however wide they are, delay no other", func(w *world) {
+	inWorld(t, "many destinations that stall, whatever their concurrency, delay no other", func(w *world) {
 		for _, name := range []string{"s1", "s2", "s3", "s4", "s5"} {
 			w.destination(name, outbox.Policy{Concurrency: 100}, func(ctx context.Context, _ outbox.Row) outbox.Outcome {
 				<-ctx.Done()
@@ -263,7 +263,7 @@ func TestConcurrencyIsNeverExceeded(t *testing.T) {
 }
 
 func TestTimeLeft(t *testing.T) {
-	inWorld(t, "nothing is claimed that cannot be sent and settled", func(w *world) {
+	inWorld(t, "a row is claimed only with time left to send and settle it", func(w *world) {
 		w.destination("mail", outbox.Policy{}, accepts)
 		ids := w.put("mail", 3)
 		report := w.runFor(39 * time.Second)
@@ -296,7 +296,7 @@ func TestTimeLeft(t *testing.T) {
 			w.Errorf("sent %d times, row is %s, %q", w.arrived[ids[0]], row.Status, row.Code)
 		}
 	})
-	inWorld(t, "a claim whose answer never came is not left to be guessed at", func(w *world) {
+	inWorld(t, "a claim whose answer was lost is read back", func(w *world) {
 		w.destination("mail", outbox.Policy{Deduplicates: outbox.Never}, accepts)
 		ids := w.put("mail", 1)
 		w.dispatcher.Store = &slow{Store: &w.Store, deaf: true}
@@ -335,7 +335,7 @@ func (d *dropping) Claim(ctx context.Context, c outbox.Claim) (outbox.Row, error
 }
 
 func TestPuttingOff(t *testing.T) {
-	inWorld(t, "rows that are put off do not keep their payloads in memory", func(w *world) {
+	inWorld(t, "rows that are put off free their payloads", func(w *world) {
 		w.destination("mail", outbox.Policy{Concurrency: 16}, func(context.Context, outbox.Row) outbox.Outcome {
 			return outbox.Retryable("test.busy", 50*time.Second)
 		})
@@ -348,7 +348,7 @@ func TestPuttingOff(t *testing.T) {
 			w.Errorf("%d claims brought a payload along that was read before", dropped.payloads.Load())
 		}
 	})
-	inWorld(t, "a row that falls due within the run does not wait for the next one", func(w *world) {
+	inWorld(t, "a row that falls due within the run is sent in it", func(w *world) {
 		w.destination("mail", outbox.Policy{}, func(_ context.Context, row outbox.Row) outbox.Outcome {
 			if row.AttemptCount < 3 {
 				return outbox.Retryable("test.busy", 0)
@@ -365,7 +365,7 @@ func TestPuttingOff(t *testing.T) {
 			w.Errorf("the run took %v for waits of 1 and 4 s", took)
 		}
 	})
-	inWorld(t, "a row that was put off past the run is not waited for", func(w *world) {
+	inWorld(t, "a run ends without waiting for rows that are due after it", func(w *world) {
 		w.destination("mail", outbox.Policy{}, func(context.Context, outbox.Row) outbox.Outcome {
 			return outbox.Retryable("test.busy", 57*time.Second)
 		})
@@ -376,7 +376,7 @@ func TestPuttingOff(t *testing.T) {
 			w.Errorf("the run took %v", time.Since(begun))
 		}
 	})
-	inWorld(t, "attempts do not exceed the budget, and a refused row that never arrived is failed, not unknown", func(w *world) {
+	inWorld(t, "attempts stay within the budget, and a refused row that never arrived is failed", func(w *world) {
 		w.destination("mail", outbox.Policy{}, func(context.Context, outbox.Row) outbox.Outcome { return outbox.Retryable("test.busy", 0) })
 		ids := w.put("mail", 1)
 		for range 10 {
@@ -426,7 +426,7 @@ func TestPuttingOff(t *testing.T) {
 }
 
 func TestWalking(t *testing.T) {
-	inWorld(t, "a lane with more than a run can take does not keep another from being walked", func(w *world) {
+	inWorld(t, "every lane is walked though one has more rows than a run can take", func(w *world) {
 		w.destination("mail", outbox.Policy{Shards: 2, Concurrency: 1}, func(context.Context, outbox.Row) outbox.Outcome {
 			pass(time.Second)
 			return outbox.Completed("")
@@ -555,7 +555,7 @@ func (b *broken) Get(ctx context.Context, id outbox.ID) (outbox.Row, error) {
 }
 
 func TestStoreTrouble(t *testing.T) {
-	inWorld(t, "a run that could not list or claim does not say that all is well", func(w *world) {
+	inWorld(t, "a run that could not list or claim returns the error", func(w *world) {
 		w.destination("mail", outbox.Policy{}, accepts)
 		w.put("mail", 5)
 		store := &broken{Store: &w.Store}
@@ -573,7 +573,7 @@ func TestStoreTrouble(t *testing.T) {
 		}
 		w.expect("completed by the next run", len(w.run().Completed), 1)
 	})
-	inWorld(t, "a settlement is not given up while the claim lives", func(w *world) {
+	inWorld(t, "a settlement is repeated while the claim lives", func(w *world) {
 		w.destination("mail", outbox.Policy{}, accepts)
 		w.put("mail", 1)
 		store := &broken{Store: &w.Store}
@@ -581,7 +581,7 @@ func TestStoreTrouble(t *testing.T) {
 		w.dispatcher.Store = store
 		w.expect("completed", len(w.run().Completed), 1)
 	})
-	inWorld(t, "a row whose settlement was lost is not lost", func(w *world) {
+	inWorld(t, "a row whose settlement was lost is taken over", func(w *world) {
 		w.destination("charge", outbox.Policy{Deduplicates: day}, accepts)
 		ids := w.put("charge", 1)
 		store := &broken{Store: &w.Store}

@@ -10,7 +10,7 @@ import (
 )
 
 func TestReconcilingLanes(t *testing.T) {
-	inInquiry(t, "a lane with more doubts than a run can ask about hides no other, and what was not listed is not called empty", func(q *inquiry) {
+	inInquiry(t, "every unknown lane is walked though one has more rows than a run can ask about", func(q *inquiry) {
 		q.remote("charge", outbox.Policy{Shards: 2, Concurrency: 1}, func(ctx context.Context, _ outbox.Row) outbox.Answer {
 			<-ctx.Done()
 			return outbox.Answer{}
@@ -33,7 +33,7 @@ func TestReconcilingLanes(t *testing.T) {
 	})
 }
 
-func TestAFrozenProcessSendsNoLongerThanItsClaimAllows(t *testing.T) {
+func TestFrozenProcessSendsOnlyWithinItsClaim(t *testing.T) {
 	inWorld(t, "frozen between the check and the send", func(w *world) {
 		var claimed atomic.Bool
 		w.dispatcher.Store = &telling{Store: &w.Store, claimed: &claimed}

@@ -49,7 +49,7 @@ func (c *countedClaims) Claim(ctx context.Context, claim outbox.Claim) (outbox.R
 
 func TestFastPath(t *testing.T) {
 	charge := outbox.Policy{Deduplicates: day, HeadStart: headStart}
-	inWorld(t, "a fresh row does not wait for the sweep", func(w *world) {
+	inWorld(t, "a fresh row is sent before the sweep", func(w *world) {
 		w.destination("charge", charge, accepts)
 		ids := w.put("charge", 3, ahead)
 		w.expect("the sweep claims", w.run().Claimed(), 0)
@@ -77,7 +77,7 @@ func TestFastPath(t *testing.T) {
 		pass(time.Millisecond)
 		w.expect("claimed then", w.fast(reports).Claimed(), 1)
 	})
-	inWorld(t, "a report that lies about the times wins nothing", func(w *world) {
+	inWorld(t, "a report with wrong times claims no row early", func(w *world) {
 		w.destination("charge", charge, accepts)
 		later := func(r *outbox.Row) { r.LaneAt = r.CreatedAt.Add(time.Hour) }
 		reports := w.reports(w.put("charge", 1, later)...)
@@ -104,7 +104,7 @@ func TestFastPath(t *testing.T) {
 			}
 		}
 	})
-	inWorld(t, "what was put off is not waited for, and not the fast path's any more", func(w *world) {
+	inWorld(t, "a row that was put off is left to the sweep", func(w *world) {
 		w.destination("charge", charge, func(context.Context, outbox.Row) outbox.Outcome { return outbox.Retryable("busy", 0) })
 		begun := time.Now()
 		reports := w.reports(w.put("charge", 1, ahead)...)
@@ -115,7 +115,7 @@ func TestFastPath(t *testing.T) {
 		pass(time.Minute)
 		w.expect("claimed by a late report", w.fast(reports).Claimed(), 0)
 	})
-	inWorld(t, "a remote that stalls holds up its own rows alone, and these not beyond the time to claim in", func(w *world) {
+	inWorld(t, "a remote that stalls holds up only its own rows, and only while the run claims", func(w *world) {
 		stalls := func(ctx context.Context, _ outbox.Row) outbox.Outcome {
 			<-ctx.Done()
 			return outbox.Unknown("", "landfall.test.stalled")
@@ -168,7 +168,7 @@ func TestFastPath(t *testing.T) {
 			batch(2)
 		}
 	})
-	inWorld(t, "a remote that is slow is not left to the sweep if there is no other to wait for it", func(w *world) {
+	inWorld(t, "a slow remote stays with the fast path if it is the only one", func(w *world) {
 		w.dispatcher.Stalls = &outbox.Stalls{}
 		w.destination("slow", outbox.Policy{HeadStart: time.Hour}, func(context.Context, outbox.Row) outbox.Outcome {
 			time.Sleep(6 * time.Second)
@@ -178,7 +178,7 @@ func TestFastPath(t *testing.T) {
 			w.expect("claimed", w.fast(w.reports(id)).Claimed(), 1)
 		}
 	})
-	inWorld(t, "a panicking sender touches no other row", func(w *world) {
+	inWorld(t, "a sender that panics leaves the other rows alone", func(w *world) {
 		w.destination("charge", charge, func(_ context.Context, row outbox.Row) outbox.Outcome {
 			if row.Key == "0" {
 				panic("on purpose")
@@ -188,7 +188,7 @@ func TestFastPath(t *testing.T) {
 		report := w.fast(w.reports(w.put("charge", 3, ahead)...))
 		w.expect("completed", len(report.Completed), 2)
 	})
-	inWorld(t, "a store that does not answer is told, and loses nothing", func(w *world) {
+	inWorld(t, "an outage of the store is returned as an error, and every row stays", func(w *world) {
 		b := &broken{Store: &w.Store}
 		b.claim.Store(1000)
 		w.dispatcher.Store = b

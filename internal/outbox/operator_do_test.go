@@ -31,7 +31,7 @@ func TestOperator(t *testing.T) {
 			q.Errorf("the row became %s", after.Status)
 		}
 	})
-	inInquiry(t, "an order on what was read does not hit what the row became", func(q *inquiry) {
+	inInquiry(t, "an order on a row that changed is a conflict", func(q *inquiry) {
 		o := operator(q)
 		id := q.doubt("mail", 1)[0]
 		o.Store = &overtaken{Store: &q.Store, then: func() {
@@ -49,7 +49,7 @@ func TestOperator(t *testing.T) {
 			q.Errorf("the row is %s, %q, resolved by %q", row.Status, row.RemoteRef, row.ResolvedBy)
 		}
 	})
-	inInquiry(t, "a store that answers late does not make the order happen twice or not at all", func(q *inquiry) {
+	inInquiry(t, "an order happens once though the store answers late", func(q *inquiry) {
 		o := operator(q)
 		id := q.doubt("mail", 1)[0]
 		store := &broken{Store: &q.Store}
@@ -59,7 +59,7 @@ func TestOperator(t *testing.T) {
 			q.Errorf("%v: the row is %s", err, q.row(id).Status)
 		}
 	})
-	inInquiry(t, "a retried row is not kept from being sent by its old budget", func(q *inquiry) {
+	inInquiry(t, "a retried row has a new budget", func(q *inquiry) {
 		o := operator(q)
 		fails := true
 		q.destination("mail", outbox.Policy{Attempts: 2}, func(context.Context, outbox.Row) outbox.Outcome {
@@ -91,7 +91,7 @@ func TestOperator(t *testing.T) {
 			q.Errorf("the row is %s, %q, sent %d times", row.Status, row.Code, q.arrived[id])
 		}
 	})
-	inInquiry(t, "a row that is not there or belongs nowhere is not made up", func(q *inquiry) {
+	inInquiry(t, "a row that does not exist or has no destination is an error", func(q *inquiry) {
 		o := operator(q)
 		if _, err := o.Do(q.Context(), outbox.ID{Destination: "mail", Key: "none"}, order(outbox.Retry)); !errors.Is(err, outbox.ErrNotFound) {
 			q.Errorf("no row: %v", err)

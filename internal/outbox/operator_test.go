@@ -128,7 +128,7 @@ func TestObey(t *testing.T) {
 	}
 }
 
-func TestNoOrderIsObeyedThatNobodyAnswersFor(t *testing.T) {
+func TestOrderWithoutAuthorOrReasonIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, order := range map[string]Order{
 		"no move":                            {By: "ada", Reason: "r"},

@@ -51,7 +51,7 @@ func TestRacesOfReconcilers(t *testing.T) {
 			}
 		}, outbox.StatusDispatching},
 	} {
-		inInquiry(t, "what was learnt meanwhile is not overwritten: "+name, func(q *inquiry) {
+		inInquiry(t, "a settlement made during the lookup stays: "+name, func(q *inquiry) {
 			for _, answer := range []outbox.AnswerKind{outbox.AnswerNotFound, outbox.AnswerUnresolved} {
 				q.reconciler.Destinations = nil
 				q.remote("charge", outbox.Policy{}, during(q, func(row outbox.Row) { c.then(q, row) }, answer))
@@ -68,7 +68,7 @@ func TestRacesOfReconcilers(t *testing.T) {
 			}
 		})
 	}
-	inInquiry(t, "two reconcilers do not both count one doubt", func(q *inquiry) {
+	inInquiry(t, "one of two reconcilers counts the lookup", func(q *inquiry) {
 		var both sync.WaitGroup
 		both.Add(2)
 		q.remote("charge", outbox.Policy{}, func(context.Context, outbox.Row) outbox.Answer {
@@ -112,7 +112,7 @@ func TestBoundsOfReconciling(t *testing.T) {
 		q.expect("completed", len(q.reconcile().Completed), 40)
 		q.expect("most lookups in flight", int(most.Load()), 5)
 	})
-	inInquiry(t, "nothing is asked that there is no time to settle", func(q *inquiry) {
+	inInquiry(t, "a row is asked about only with time left to settle it", func(q *inquiry) {
 		q.remote("charge", outbox.Policy{}, says(outbox.AnswerCompleted))
 		q.doubt("charge", 3)
 		ctx, cancel := context.WithTimeout(q.Context(), outbox.LookupTimeout+outbox.ClaimMargin-time.Millisecond)
@@ -121,7 +121,7 @@ func TestBoundsOfReconciling(t *testing.T) {
 			q.Errorf("%+v, %v", r, err)
 		}
 	})
-	inInquiry(t, "nothing is asked after it waited so long that there is no time left to settle", func(q *inquiry) {
+	inInquiry(t, "a row that waited too long for a slot is not asked about", func(q *inquiry) {
 		q.remote("charge", outbox.Policy{Concurrency: 1}, func(context.Context, outbox.Row) outbox.Answer {
 			pass(9 * time.Second)
 			return outbox.Answer{Kind: outbox.AnswerCompleted}
@@ -133,7 +133,7 @@ func TestBoundsOfReconciling(t *testing.T) {
 			q.Errorf("%d lookups of 9 s in 30 s: %v", len(r.Completed), err)
 		}
 	})
-	inInquiry(t, "a remote that is slow does not keep a run from its end", func(q *inquiry) {
+	inInquiry(t, "a run ends in time though a remote is slow", func(q *inquiry) {
 		q.remote("charge", outbox.Policy{Concurrency: 1}, func(ctx context.Context, _ outbox.Row) outbox.Answer {
 			<-ctx.Done()
 			return outbox.Answer{Code: "test.timeout"}
@@ -165,7 +165,7 @@ func TestBoundsOfReconciling(t *testing.T) {
 			q.Error("part 4 of 4: no error")
 		}
 	})
-	inInquiry(t, "a run that could not list, read or settle does not say that all is well", func(q *inquiry) {
+	inInquiry(t, "a run that could not list, read or settle returns the error", func(q *inquiry) {
 		q.remote("charge", outbox.Policy{}, says(outbox.AnswerCompleted))
 		ids := q.doubt("charge", 1)
 		store := &broken{Store: &q.Store}

@@ -94,7 +94,7 @@ func (q *inquiry) reconcile() outbox.ReconcileReport {
 }
 
 func TestReconciling(t *testing.T) {
-	inInquiry(t, "no answer of a remote is filed under another, and each counts once", func(q *inquiry) {
+	inInquiry(t, "each answer of a remote is filed under its own status and counted once", func(q *inquiry) {
 		kinds := []outbox.AnswerKind{outbox.AnswerCompleted, outbox.AnswerFailed, outbox.AnswerNotFound, outbox.AnswerUnresolved}
 		q.remote("charge", outbox.Policy{}, func(_ context.Context, row outbox.Row) outbox.Answer {
 			return outbox.Answer{Kind: kinds[row.Key[0]-'0'], Ref: "ch_" + row.Key}
@@ -121,14 +121,14 @@ func TestReconciling(t *testing.T) {
 		pass(time.Millisecond)
 		q.expect("resent at the time", len(q.reconcile().Resent), 1)
 	})
-	inInquiry(t, "today's longer late_arrival is not ignored for a row from before", func(q *inquiry) {
+	inInquiry(t, "a longer late_arrival holds for rows from before the change", func(q *inquiry) {
 		q.remote("charge", outbox.Policy{LateArrival: time.Hour}, says(outbox.AnswerNotFound))
 		ids := q.doubt("charge", 1)
 		if r := q.reconcile(); !slices.Equal(r.Skipped, ids) || len(q.asked) != 0 {
 			q.Errorf("report = %+v", r)
 		}
 	})
-	inInquiry(t, "a remote that cannot say is not asked in every run, and never given up", func(q *inquiry) {
+	inInquiry(t, "a remote that cannot say is asked less and less often, for ever", func(q *inquiry) {
 		q.remote("charge", outbox.Policy{Attempts: 1}, says(outbox.AnswerUnresolved))
 		ids := q.doubt("charge", 1, func(r *outbox.Row) { r.DeliverBy = q.now().Add(time.Minute) })
 		for range 24 * 60 {
@@ -142,7 +142,7 @@ func TestReconciling(t *testing.T) {
 			q.Errorf("after a day the age of the doubt is %v", age)
 		}
 	})
-	inInquiry(t, "a row that never arrived does not stay where it is", func(q *inquiry) {
+	inInquiry(t, "a row that never arrived is sent again", func(q *inquiry) {
 		q.remote("mail", outbox.Policy{}, says(outbox.AnswerNotFound))
 		q.destination("mail", outbox.Policy{}, accepts)
 		ids := q.doubt("mail", 3)
@@ -188,8 +188,8 @@ func TestReconciling(t *testing.T) {
 	})
 }
 
-func TestDoubtsOfOthers(t *testing.T) {
-	inInquiry(t, "without a lookup nothing is decided, hidden or touched", func(q *inquiry) {
+func TestRowsThatCannotBeAskedAbout(t *testing.T) {
+	inInquiry(t, "rows without a lookup are counted and left alone", func(q *inquiry) {
 		q.remote("mail", outbox.Policy{}, nil)
 		ids := q.doubt("mail", 25)
 		before := q.Rows()
@@ -226,7 +226,7 @@ func TestDoubtsOfOthers(t *testing.T) {
 			}
 		}
 	})
-	inInquiry(t, "a row that strayed into the lane is neither sent nor forgotten", func(q *inquiry) {
+	inInquiry(t, "a row that strayed into an unknown lane is ended", func(q *inquiry) {
 		q.remote("charge", outbox.Policy{}, says(outbox.AnswerNotFound))
 		ids := q.put("charge", 2, func(r *outbox.Row) {
 			if r.Lane.Kind = outbox.UnknownLane; r.Key == "1" {
@@ -241,7 +241,7 @@ func TestDoubtsOfOthers(t *testing.T) {
 			q.Errorf("code %q", row.Code)
 		}
 	})
-	inInquiry(t, "a stale index makes nobody ask again, nor an old doubt of what is settled", func(q *inquiry) {
+	inInquiry(t, "rows of a stale index are skipped", func(q *inquiry) {
 		q.remote("charge", outbox.Policy{}, func(_ context.Context, row outbox.Row) outbox.Answer {
 			return outbox.Answer{Kind: outbox.AnswerKind(row.Key[0] - '0')} // unresolved, completed
 		})

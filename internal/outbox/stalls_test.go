@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestAStallIsNotForgottenForALesserOne(t *testing.T) {
+func TestLongerStallOutlastsAShorterOne(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var s Stalls
@@ -24,7 +24,7 @@ func TestAStallIsNotForgottenForALesserOne(t *testing.T) {
 }
 
 // A clock that stands still while the process is frozen would make a quarter of an hour of days with little to do.
-func TestAStallIsNotTimedByAClockThatStandsStill(t *testing.T) {
+func TestStallIsTimedByTheWallClock(t *testing.T) {
 	t.Parallel()
 	var s Stalls
 	s.note("charge", slowFrom, DefaultSendTimeout)

@@ -27,7 +27,7 @@ func TestTakingOver(t *testing.T) {
 			}
 		})
 	}
-	inWorld(t, "a row that killed its worker is not claimed beside others, whatever the remote said since", func(w *world) {
+	inWorld(t, "a row that killed its worker is claimed alone, whatever the remote said since", func(w *world) {
 		var inFlight, beside atomic.Int32
 		w.destination("mail", outbox.Policy{Deduplicates: outbox.Never}, func(_ context.Context, row outbox.Row) outbox.Outcome {
 			defer inFlight.Add(-1)
@@ -54,7 +54,7 @@ func TestTakingOver(t *testing.T) {
 		w.expect("completed", len(w.run().Completed), 13)
 		w.expect("sends beside it", int(beside.Load()), 0)
 	})
-	inWorld(t, "a claim that is alive, by any clock, is not taken over", func(w *world) {
+	inWorld(t, "a claim that is alive by any clock is left alone", func(w *world) {
 		w.destination("charge", outbox.Policy{Deduplicates: day}, accepts)
 		ids := w.put("charge", 1)
 		w.abandon(ids[0], day)
@@ -63,7 +63,7 @@ func TestTakingOver(t *testing.T) {
 			w.Errorf("report = %+v, want nothing until 5 s after the claim's end", report)
 		}
 	})
-	inWorld(t, "an abandoned claim is not left until some later run", func(w *world) {
+	inWorld(t, "an abandoned claim is taken over in the run that finds it", func(w *world) {
 		w.destination("charge", outbox.Policy{Deduplicates: day}, accepts)
 		ids := w.put("charge", 1)
 		w.abandon(ids[0], day)
@@ -72,7 +72,7 @@ func TestTakingOver(t *testing.T) {
 			w.Errorf("report = %+v", report)
 		}
 	})
-	inWorld(t, "an abandoned row is not sent again to a remote that does not deduplicate", func(w *world) {
+	inWorld(t, "an abandoned row becomes unknown if the remote does not deduplicate", func(w *world) {
 		w.destination("mail", outbox.Policy{Deduplicates: outbox.Never}, accepts)
 		ids := w.put("mail", 1)
 		w.abandon(ids[0], outbox.Never)
@@ -85,7 +85,7 @@ func TestTakingOver(t *testing.T) {
 			w.Errorf("maybe_since = %v, want the abandoned claim's time %v", row.MaybeSince, row.ClaimedAt)
 		}
 	})
-	inWorld(t, "an abandoned row is not in flight beside another", func(w *world) {
+	inWorld(t, "an abandoned row is in flight alone", func(w *world) {
 		var inFlight, beside atomic.Int32
 		w.destination("charge", outbox.Policy{Deduplicates: day}, func(_ context.Context, row outbox.Row) outbox.Outcome {
 			defer inFlight.Add(-1)
@@ -110,7 +110,7 @@ func TestTakingOver(t *testing.T) {
 		w.expect("completed", len(w.run().Completed), 18)
 		w.expect("sends beside an abandoned row's", int(beside.Load()), 0)
 	})
-	inWorld(t, "a backlog without end does not keep an abandoned row waiting for ever", func(w *world) {
+	inWorld(t, "an abandoned row is taken over in spite of an endless backlog", func(w *world) {
 		w.destination("charge", outbox.Policy{Deduplicates: day, Concurrency: 1}, func(context.Context, outbox.Row) outbox.Outcome {
 			pass(time.Second)
 			return outbox.Completed("")
@@ -123,7 +123,7 @@ func TestTakingOver(t *testing.T) {
 			w.Errorf("the abandoned row is %s still after a run that claimed %d", w.row(ids[0]).Status, report.Claimed())
 		}
 	})
-	inWorld(t, "a row that kills every worker does not go on for ever", func(w *world) {
+	inWorld(t, "a row that kills every worker ends with its budget", func(w *world) {
 		w.destination("charge", outbox.Policy{Deduplicates: outbox.Always}, accepts)
 		id := w.put("charge", 1)[0]
 		w.abandon(id, outbox.Always)

@@ -32,9 +32,9 @@ func (c *counting) Send(_ context.Context, row outbox.Row) outbox.Outcome {
 	return outbox.Completed("")
 }
 
-// TestBrokenRowsNeitherLoopNorStopTheirNeighbours has a dispatcher meet every broken kind of row among a
+// TestBrokenRowEndsAndItsNeighboursAreSent has a dispatcher meet every broken kind of row among a
 // thousand good ones.
-func TestBrokenRowsNeitherLoopNorStopTheirNeighbours(t *testing.T) {
+func TestBrokenRowEndsAndItsNeighboursAreSent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -133,8 +133,8 @@ type noAnswer struct{}
 
 func (noAnswer) Look(context.Context, outbox.Row) outbox.Answer { return outbox.Answer{} }
 
-// TestMisplacedRowsDoNotLoopInAReconciler has rows of every status in an unknown lane.
-func TestMisplacedRowsDoNotLoopInAReconciler(t *testing.T) {
+// TestReconcilerEndsMisplacedRows has rows of every status in an unknown lane.
+func TestReconcilerEndsMisplacedRows(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -175,8 +175,8 @@ func TestMisplacedRowsDoNotLoopInAReconciler(t *testing.T) {
 	})
 }
 
-// TestABrokenRowIsNotEndedOnAnOldReading changes each fenced attribute after it was read.
-func TestABrokenRowIsNotEndedOnAnOldReading(t *testing.T) {
+// TestBrokenRowThatChangedIsNotEnded changes each fenced attribute after it was read.
+func TestBrokenRowThatChangedIsNotEnded(t *testing.T) {
 	t.Parallel()
 	changes := item{
 		schema.Status: n(1), schema.Token: b([]byte("t")), schema.AttemptCount: s("1"),
@@ -212,9 +212,9 @@ func TestABrokenRowIsNotEndedOnAnOldReading(t *testing.T) {
 	}
 }
 
-// TestARowIsNotEndedThatIsGoneOrInDoubtMeanwhile: neither is a row made of nothing, nor is one called failed
+// TestRowThatChangedSinceItWasReadIsNotEnded: neither is a row made of nothing, nor is one called failed
 // of which an attempt may have arrived.
-func TestARowIsNotEndedThatIsGoneOrInDoubtMeanwhile(t *testing.T) {
+func TestRowThatChangedSinceItWasReadIsNotEnded(t *testing.T) {
 	t.Parallel()
 	bench := newBench(t)
 	id := outbox.ID{Destination: "charge", Key: "k"}
@@ -244,8 +244,8 @@ func TestARowIsNotEndedThatIsGoneOrInDoubtMeanwhile(t *testing.T) {
 	}
 }
 
-// TestAGzipBombDoesNotExplode reads one. It is not parallel, so that nobody else's memory is counted.
-func TestAGzipBombDoesNotExplode(t *testing.T) {
+// TestGzipBombIsReadOnlyUpToTheBound reads one. It is not parallel, so that nobody else's memory is counted.
+func TestGzipBombIsReadOnlyUpToTheBound(t *testing.T) {
 	row := foreign("charge#k", time.Now())
 	row[schema.PayloadEncoding], row[schema.Payload] = s("gzip"), b(zipped(make([]byte, 64<<20)))
 	var before, after runtime.MemStats

@@ -60,9 +60,9 @@ func (b *bench) spent(do func()) (write, read float64) {
 	return write, read
 }
 
-// TestARowCostsNoMoreUnitsThanPromised counts what a row costs from put to completed, by size: nothing but
+// TestRowCostsAtMostThePromisedUnits counts what a row costs from put to completed, by size: nothing but
 // the table's unit for a claim, and not one more when the item fills its last kilobyte to the byte.
-func TestARowCostsNoMoreUnitsThanPromised(t *testing.T) {
+func TestRowCostsAtMostThePromisedUnits(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		destination string
@@ -147,8 +147,8 @@ func (b *bench) settle(s outbox.Settlement) {
 	}
 }
 
-// TestASweepWithNothingDueCostsOneSmallQueryPerShard has rows that are not due yet, and many of them.
-func TestASweepWithNothingDueCostsOneSmallQueryPerShard(t *testing.T) {
+// TestIdleSweepCostsOneSmallQueryPerShard has rows that are not due yet, and many of them.
+func TestIdleSweepCostsOneSmallQueryPerShard(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -177,8 +177,8 @@ func TestASweepWithNothingDueCostsOneSmallQueryPerShard(t *testing.T) {
 	})
 }
 
-// TestARefusedClaimCostsOneUnitAndChangesNothing, so that workers that meet in a lane cost little.
-func TestARefusedClaimCostsOneUnitAndChangesNothing(t *testing.T) {
+// TestRefusedClaimCostsOneUnitAndChangesNothing, so that workers that meet in a lane cost little.
+func TestRefusedClaimCostsOneUnitAndChangesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -195,9 +195,9 @@ func TestARefusedClaimCostsOneUnitAndChangesNothing(t *testing.T) {
 	})
 }
 
-// TestNoClaimAndNoCompletionGrowsANewRow tries rows, claims and completions of every shape: the
+// TestClaimAndCompletionKeepTheSizeOfANewRow tries rows, claims and completions of every shape: the
 // place-holders leave room for whatever they write.
-func TestNoClaimAndNoCompletionGrowsANewRow(t *testing.T) {
+func TestClaimAndCompletionKeepTheSizeOfANewRow(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	random := rand.New(rand.NewPCG(3, 4))

@@ -21,9 +21,9 @@ func (a *answers) Send(context.Context, outbox.Row) outbox.Outcome {
 	return out
 }
 
-// TestLargestRowsAreNotEndedForWhatLandfallWritesOnThem sends rows that fill an item to the last byte that a
+// TestLargestRowHasRoomForItsOutcome sends rows that fill an item to the last byte that a
 // writer may use.
-func TestLargestRowsAreNotEndedForWhatLandfallWritesOnThem(t *testing.T) {
+func TestLargestRowHasRoomForItsOutcome(t *testing.T) {
 	t.Parallel()
 	busy, lost := outbox.Retryable("landfall.http.status_503", 0), outbox.Unknown(strings.Repeat("r", 512), "landfall.http.no_answer")
 	for name, c := range map[string]struct {

@@ -25,9 +25,9 @@ func pending(key string, payload []byte) outbox.Row {
 	}
 }
 
-// TestARowPastItsRetentionIsInNobodysWay though the table's TTL has not deleted it, up to 48 hours late;
+// TestRowPastItsRetentionIsReplaced though the table's TTL has not deleted it, up to 48 hours late;
 // and no other row is replaced.
-func TestARowPastItsRetentionIsInNobodysWay(t *testing.T) {
+func TestRowPastItsRetentionIsReplaced(t *testing.T) {
 	t.Parallel()
 	later := func(d time.Duration) types.AttributeValue { return n(time.Now().Add(d).Unix()) }
 	cases := []struct {
@@ -71,9 +71,9 @@ func TestARowPastItsRetentionIsInNobodysWay(t *testing.T) {
 	}
 }
 
-// TestNoByteOfAPayloadChanges puts payloads that encodings like to change, short and long: the long ones
+// TestPayloadIsKeptToTheByte puts payloads that encodings like to change, short and long: the long ones
 // are stored compressed.
-func TestNoByteOfAPayloadChanges(t *testing.T) {
+func TestPayloadIsKeptToTheByte(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	var all, runes []byte
@@ -109,8 +109,8 @@ func TestNoByteOfAPayloadChanges(t *testing.T) {
 	}
 }
 
-// TestNothingIsCompressedThatDoesNotSaveAUnit looks at the form in which payloads are stored.
-func TestNothingIsCompressedThatDoesNotSaveAUnit(t *testing.T) {
+// TestPayloadIsCompressedOnlyIfItSavesAUnit looks at the form in which payloads are stored.
+func TestPayloadIsCompressedOnlyIfItSavesAUnit(t *testing.T) {
 	t.Parallel()
 	text := func(n int) []byte { return []byte(strings.Repeat("x", n)) }
 	cases := []struct {
@@ -145,8 +145,8 @@ func TestNothingIsCompressedThatDoesNotSaveAUnit(t *testing.T) {
 	}
 }
 
-// TestARowThatLeavesNoRoomForItsOutcomeIsNotPut tries the largest item that is taken, and one byte more.
-func TestARowThatLeavesNoRoomForItsOutcomeIsNotPut(t *testing.T) {
+// TestRowWithoutRoomForItsOutcomeIsRefused tries the largest item that is taken, and one byte more.
+func TestRowWithoutRoomForItsOutcomeIsRefused(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	largest := sized(t, "charge", outboxdb.MaxItem, time.Now())
@@ -174,8 +174,8 @@ func TestARowThatLeavesNoRoomForItsOutcomeIsNotPut(t *testing.T) {
 	}
 }
 
-// TestRetentionIsNotCutShort, not by the part of a second that a time to live cannot say.
-func TestRetentionIsNotCutShort(t *testing.T) {
+// TestRetentionIsRoundedUp, not by the part of a second that a time to live cannot say.
+func TestRetentionIsRoundedUp(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for _, rest := range []time.Duration{0, time.Millisecond, 999 * time.Millisecond} {

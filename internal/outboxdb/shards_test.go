@@ -32,10 +32,10 @@ func (s *slow) Send(_ context.Context, row outbox.Row) outbox.Outcome {
 	return outbox.Completed("")
 }
 
-// TestGrowingShardsLosesAndDoublesNothing deploys more shards while rows are in flight and others wait to be repeated:
+// TestRowsAreSentOnceWhileShardsGrow deploys more shards while rows are in flight and others wait to be repeated:
 // functions with the old number and with the new one run side by side, and so do writers, some of whom number the
 // lanes as they like.
-func TestGrowingShardsLosesAndDoublesNothing(t *testing.T) {
+func TestRowsAreSentOnceWhileShardsGrow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b, remote := newBench(t), newSlow()
@@ -93,8 +93,8 @@ func TestGrowingShardsLosesAndDoublesNothing(t *testing.T) {
 	})
 }
 
-// TestARowKeepsItsNumberWhateverTheShardsAre, in the lane of each kind: it is walked as long as shards only grow.
-func TestARowKeepsItsNumberWhateverTheShardsAre(t *testing.T) {
+// TestRowKeepsItsShardWhenShardsGrow, in the lane of each kind: it is walked as long as shards only grow.
+func TestRowKeepsItsShardWhenShardsGrow(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for kind, outcome := range map[outbox.LaneKind]outbox.Outcome{

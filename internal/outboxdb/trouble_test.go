@@ -53,9 +53,9 @@ func (b *bench) writes() []struct {
 	}
 }
 
-// TestPassingTroubleIsNoFailedCondition: a transaction on the same item and throttling are repeated by the
+// TestPassingTroubleIsRetried: a transaction on the same item and throttling are repeated by the
 // write itself, and an answer that was lost or spoilt does not make it happen twice.
-func TestPassingTroubleIsNoFailedCondition(t *testing.T) {
+func TestPassingTroubleIsRetried(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]faults.Fault{
 		"conflict": {Error: faults.Conflict}, "throttle": {Error: faults.Throttle}, "internal": {Error: faults.Internal},
@@ -84,9 +84,9 @@ func TestPassingTroubleIsNoFailedCondition(t *testing.T) {
 	}
 }
 
-// TestTroubleThatLastsIsNeitherARefusalNorTellsSecrets: what stays down is an error of its own kind, and
+// TestLastingTroubleIsAnErrorWithoutSecrets: what stays down is an error of its own kind, and
 // it names the row without its key.
-func TestTroubleThatLastsIsNeitherARefusalNorTellsSecrets(t *testing.T) {
+func TestLastingTroubleIsAnErrorWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []faults.Error{faults.Conflict, faults.Throttle, faults.Internal} {
 		t.Run(string(kind), func(t *testing.T) {
@@ -165,8 +165,8 @@ func (invalidUpdates) UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...
 	return nil, &smithy.GenericAPIError{Code: "ValidationException", Message: "no such operand"}
 }
 
-// TestAMistakeOfOursEndsNoRow: a good row is not called broken because a write of ours is.
-func TestAMistakeOfOursEndsNoRow(t *testing.T) {
+// TestWriteThatDynamoDBRejectsEndsNoRow: a good row is not called broken because a write of ours is.
+func TestWriteThatDynamoDBRejectsEndsNoRow(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	row := pending("k", []byte("{}"))
@@ -183,8 +183,8 @@ func TestAMistakeOfOursEndsNoRow(t *testing.T) {
 	}
 }
 
-// TestAForgedCursorIsRefused, and one that was made is opaque to keys that contain separators.
-func TestAForgedCursorIsRefused(t *testing.T) {
+// TestInvalidCursorIsRefused, and one that was made is opaque to keys that contain separators.
+func TestInvalidCursorIsRefused(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	lane := outbox.Lane{Kind: outbox.DueLane, Destination: "charge"}
@@ -212,9 +212,9 @@ func TestAForgedCursorIsRefused(t *testing.T) {
 	}
 }
 
-// TestARowThatWasPutOffIsNotReadAgain: within a run, what a settlement made of the row is what the next
+// TestRowThatWasPutOffIsClaimedWithoutReadingIt: within a run, what a settlement made of the row is what the next
 // claim is conditional on.
-func TestARowThatWasPutOffIsNotReadAgain(t *testing.T) {
+func TestRowThatWasPutOffIsClaimedWithoutReadingIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)

@@ -10,7 +10,7 @@ import (
 )
 
 func (h Harness) lanes(t *testing.T) {
-	h.each(t, "no row of a lane is lost or repeated between pages, however they tie", func(b *bench) {
+	h.each(t, "every row of a lane is listed once over several pages, whatever ties", func(b *bench) {
 		const rows = 250
 		var want []string
 		for i := range rows {
@@ -34,7 +34,7 @@ func (h Harness) lanes(t *testing.T) {
 			b.t.Errorf("listed %d rows, want each of the %d once", len(got), len(want))
 		}
 	})
-	h.each(t, "no row is listed before its time or in another lane", func(b *bench) {
+	h.each(t, "a row is listed only when due, and only in its lane", func(b *bench) {
 		row := b.fresh()
 		row.LaneAt = b.now.Add(time.Millisecond)
 		b.put(row)
@@ -55,7 +55,7 @@ func (h Harness) lanes(t *testing.T) {
 			b.t.Errorf("listed %v at its time, want %v", got, want)
 		}
 	})
-	h.each(t, "no row that is not completed is in no lane", func(b *bench) {
+	h.each(t, "every row is in a lane until it is completed", func(b *bench) {
 		b.put(b.fresh())
 		horizon := b.now.Add(24 * time.Hour)
 		in := func(when string, want ...outbox.LaneKind) {

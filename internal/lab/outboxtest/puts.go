@@ -10,7 +10,7 @@ import (
 )
 
 func (h Harness) puts(t *testing.T) {
-	h.each(t, "a put is not stored as anything but what was put", func(b *bench) {
+	h.each(t, "a put is stored as it was put", func(b *bench) {
 		b.put(b.fresh())
 		b.same("the stored row", b.fresh(), b.get())
 	})
@@ -19,7 +19,7 @@ func (h Harness) puts(t *testing.T) {
 		"all byte values": allBytes(), "large": bytes.Repeat(allBytes(), 1400),
 	}
 	for name, payload := range payloads {
-		h.each(t, "no byte of a payload changes: "+name, func(b *bench) {
+		h.each(t, "a payload is kept to the byte: "+name, func(b *bench) {
 			row := b.fresh()
 			row.Payload, row.Binary = payload, name == "all byte values" || name == "large"
 			b.put(row)
@@ -28,7 +28,7 @@ func (h Harness) puts(t *testing.T) {
 			}
 		})
 	}
-	h.each(t, "the same put again is no second row and no conflict, at any stage", func(b *bench) {
+	h.each(t, "the same put again succeeds and changes nothing, at any stage", func(b *bench) {
 		b.put(b.fresh())
 		b.put(b.fresh())
 		row := b.claimed(nil)
@@ -57,7 +57,7 @@ func (h Harness) puts(t *testing.T) {
 			b.t.Errorf("the stored row changed:\n%s\n%s", before, after)
 		}
 	})
-	h.each(t, "of 64 different puts of one key no second one succeeds", func(b *bench) {
+	h.each(t, "of 64 different puts of one key one succeeds", func(b *bench) {
 		var all sync.WaitGroup
 		results := make([]error, 64)
 		for i := range results {
@@ -116,7 +116,7 @@ func (h Harness) lostAnswers(t *testing.T) {
 		{"reader: resend", unknownBefore, settleAgain(reader(outbox.StatusPending))},
 		{"reader: unresolved", unknownBefore, settleAgain(reader(outbox.StatusOutcomeUnknown))},
 	}
-	h.each(t, "a put whose answer was lost is no conflict", func(b *bench) {
+	h.each(t, "a put whose answer was lost succeeds when repeated", func(b *bench) {
 		if b.subject.LoseAnswer == nil {
 			return
 		}

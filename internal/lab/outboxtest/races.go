@@ -39,7 +39,7 @@ func (h Harness) races(t *testing.T) {
 		}
 		b.settled(held(b.to(outbox.StatusCompleted), second.Token))
 	})
-	h.each(t, "what was read before a claim ended cannot be acted on after it", func(b *bench) {
+	h.each(t, "a settlement of a row as read before a claim ended is a conflict", func(b *bench) {
 		b.put(b.fresh())
 		fresh := b.get()
 		claimed := b.claimed(nil)
@@ -59,7 +59,7 @@ func (h Harness) races(t *testing.T) {
 			b.t.Errorf("the stored row changed:\n%s\n%s", before, after)
 		}
 	})
-	h.each(t, "two lookups of the same reading are not both counted", func(b *bench) {
+	h.each(t, "of two lookups of the same reading one is counted", func(b *bench) {
 		b.unknown()
 		row := b.get()
 		first := reader(outbox.StatusOutcomeUnknown)(b, row)
@@ -72,7 +72,7 @@ func (h Harness) races(t *testing.T) {
 			b.t.Errorf("lookup_count = %d, want 1", after.LookupCount)
 		}
 	})
-	h.each(t, "a row that was resolved is not resolved otherwise by a second reader", func(b *bench) {
+	h.each(t, "a second reader cannot resolve a resolved row otherwise", func(b *bench) {
 		b.unknown()
 		row := b.get()
 		b.settled(reader(outbox.StatusCompleted)(b, row))
