@@ -82,7 +82,7 @@ func TestRowsSeedAndPayloadsAreNotPassedOver(t *testing.T) {
 		}
 	}
 	prepared := func(seed uint64) *demo {
-		d := &demo{Options: Options{Payloads: folder, Rows: 10, Seed: seed}, out: io.Discard, byName: map[string]outbox.ID{}}
+		d := &demo{options: Options{Payloads: folder, Rows: 10, Seed: seed}, out: io.Discard, byName: map[string]outbox.ID{}}
 		if err := d.prepare(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -75,7 +75,7 @@ func (s *Summary) Err() error {
 
 // summarise holds the rows against the remote's log, prints what it finds and writes run.json.
 func (d *demo) summarise(ctx context.Context, cost *Cost, routing *Routing) (*Summary, error) {
-	s := &Summary{Seed: d.Seed, Cost: cost, Routing: routing, problems: routing.problems}
+	s := &Summary{Seed: d.options.Seed, Cost: cost, Routing: routing, problems: routing.problems}
 	each := map[string]*Counts{}
 	for _, name := range destinations {
 		each[name] = &Counts{}

@@ -10,8 +10,7 @@ import (
 
 // table is where the rows of a world are.
 type table interface {
-	// open is the table as one process sees it.
-	open(p *process) store
+	open(p *process) access
 	// row is the row as it is stored, false if there is none. The world's mutex is held.
 	row(id outbox.ID) (outbox.Row, bool)
 	// delete is what the time to live does. The world's mutex is held.

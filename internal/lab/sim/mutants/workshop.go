@@ -131,7 +131,7 @@ func (w workshop) play(simulation, binary string, seeds int, sdk bool, env ...st
 	play.Stdout, play.Stderr = heard, heard
 	failed := play.Run()
 	switch {
-	case heard.invariant != "":
+	case heard.verdict.invariant != "":
 		return heard.verdict
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return verdict{trouble: "it hangs"}
@@ -144,18 +144,18 @@ func (w workshop) play(simulation, binary string, seeds int, sdk bool, env ...st
 // listener reads what a test says that plays worlds from seed 1 on, and stops it at the first violation:
 // what becomes of the world then is of no interest.
 type listener struct {
-	verdict
-	out  []byte
-	stop func()
+	verdict verdict
+	out     []byte
+	stop    func()
 }
 
 var violation = regexp.MustCompile(`seed (\d+): ([A-Za-z_0-9]+): `)
 
 func (l *listener) Write(b []byte) (int, error) {
 	l.out = append(l.out, b...)
-	if found := violation.FindSubmatch(l.out); found != nil && l.invariant == "" {
-		l.seeds, _ = strconv.Atoi(string(found[1]))
-		l.invariant = string(found[2])
+	if found := violation.FindSubmatch(l.out); found != nil && l.verdict.invariant == "" {
+		l.verdict.seeds, _ = strconv.Atoi(string(found[1]))
+		l.verdict.invariant = string(found[2])
 		l.stop()
 	}
 	return len(b), nil

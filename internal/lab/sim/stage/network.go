@@ -119,17 +119,17 @@ func (c *Call) Later(subject any, do func()) {
 // heldBack is a write that the network keeps for now.
 type heldBack struct {
 	call *Call
-	*Dice
-	do func()
+	dice *Dice
+	do   func()
 }
 
 // Release lets go of some of the writes that the network keeps about a subject, which has just changed. Mu is
 // held.
 func (s *Stage) Release(subject any) {
 	s.held[subject] = slices.DeleteFunc(s.held[subject], func(h heldBack) bool {
-		goes := h.Chance(0.25)
+		goes := h.dice.Chance(0.25)
 		if goes {
-			soon := time.Now().Add(h.Between(100*time.Microsecond, 10*time.Second))
+			soon := time.Now().Add(h.dice.Between(100*time.Microsecond, 10*time.Second))
 			h.call.at(s.Instant(soon, abroadSlots+h.call.Slot), h.do)
 		}
 		return goes
