@@ -37,7 +37,6 @@ const (
 	limits
 	unlimits
 	spoils // a foreign hand writes what nobody can read
-	sayingKinds
 )
 
 func (k sayingKind) String() string {

@@ -130,7 +130,6 @@ func (l *law) observe(o *operation, before, after outbox.Row, accepted bool) {
 	if !changed {
 		l.stage.Note(o.by.actor.Number, "%s: no change, accepted %t", o, accepted)
 	} else {
-		o.applied = true
 		l.stage.Release(o.id())
 		l.stage.Note(o.by.actor.Number, "%s: %s -> %s, attempt %d, lane_at %v, maybe %t, code %q", o, before.Status, after.Status,
 			after.AttemptCount, after.LaneAt.Sub(l.stage.Begun), after.MayHaveArrived(), after.Code)

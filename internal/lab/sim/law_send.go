@@ -32,12 +32,12 @@ func (l *law) sending(p *process, row outbox.Row) *attempt {
 		l.stage.Must(l.recognised(policy, h, row, row.Until), "I4",
 			"%s is sent again, an earlier attempt may have arrived, and the remote may not recognise it", row.ID)
 	}
-	l.alone(p, a, row)
+	l.alone(p, row)
 	return a
 }
 
 // alone holds concurrency to its bounds, and what was taken over to be sent alone.
-func (l *law) alone(p *process, sent *attempt, row outbox.Row) {
+func (l *law) alone(p *process, row outbox.Row) {
 	all, here, alone := 0, 0, 0
 	for id, h := range l.histories {
 		for _, a := range h.attempts {

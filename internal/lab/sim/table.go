@@ -31,8 +31,8 @@ type operation struct {
 	claim      *outbox.Claim
 	settlement *outbox.Settlement
 	put        *outbox.Row
-	// applied says that it changed the row; shown that after it was last tried, the row showed it.
-	applied, shown bool
+	// shown says that the row showed it after it was last tried.
+	shown bool
 	// result is the row as a claim made it.
 	result outbox.Row
 }
