@@ -18,9 +18,6 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// controlsFor is after how long a control counts for every run that begins, as documented: the law does not ask the code.
-const controlsFor = 5 * time.Second
-
 // saying is what somebody says about a destination in mid-run.
 type saying struct {
 	at          time.Duration

@@ -13,12 +13,12 @@ func (l *law) claiming(p *process, c outbox.Claim) {
 	p.told.asked[c.ID] = true
 	l.mustBeAllowed(p, c.ID, "claimed")
 	deadline, _ := p.actor.Ctx.Deadline()
-	l.stage.Must(time.Until(deadline) >= policy.SendTimeout+outbox.ClaimMargin, "I3",
+	l.stage.Must(time.Until(deadline) >= policy.SendTimeout+settleTime, "I3",
 		"%s is claimed with %v left, not enough to send and settle", c.ID, time.Until(deadline))
 	if c.From == nil { // the others may be taken over, or were to be: that comes after the drain
-		bound := outbox.ClaimFor
+		bound := sweepClaimsFor
 		if p.actor.Kind == fastPath {
-			bound = outbox.DeliverFor
+			bound = fastPathClaimsFor
 		}
 		l.stage.Must(time.Since(p.runs) <= bound, "I3", "%s is claimed %v after the run began", c.ID, time.Since(p.runs))
 	}
@@ -35,7 +35,7 @@ func (l *law) claimed(o *operation, before, after outbox.Row) {
 	case outbox.StatusDispatching:
 		last := h.attempts[len(h.attempts)-1]
 		l.stage.Must(time.Now().After(last.until.Add(-last.by.actor.Skew)), "I2", "%s was claimed, and the claim of process %d is alive", c.ID, last.by.actor.Number)
-		l.stage.Must(c.At.After(before.Until.Add(outbox.SkewMargin)), "I2", "%s was taken over at %v, less than the margin after %v", c.ID, c.At, before.Until)
+		l.stage.Must(c.At.After(before.Until.Add(margin)), "I2", "%s was taken over at %v, less than the margin after %v", c.ID, c.At, before.Until)
 		last.verdict = suspect
 	default:
 		l.stage.Violated("I2", "%s was claimed from %s", c.ID, before.Status)
@@ -47,7 +47,7 @@ func (l *law) claimed(o *operation, before, after outbox.Row) {
 	l.stage.Must(before.DeliverBy.IsZero() || c.At.Before(before.DeliverBy), "deliver_by", "%s was claimed past it", c.ID)
 	l.stage.Must(after.Lane == before.Lane && after.LaneAt.Equal(before.LaneAt), "cost", "claiming %s moved it in its lane", c.ID)
 	a := &attempt{
-		token: c.Token, by: o.by, at: c.At, until: c.At.Add(p.SendTimeout + outbox.ClaimMargin),
+		token: c.Token, by: o.by, at: c.At, until: c.At.Add(p.SendTimeout + settleTime),
 		window: p.Deduplicates, takenOver: before.Status == outbox.StatusDispatching, alone: before.Status == outbox.StatusDispatching || before.Code == outbox.CodeClaimAbandoned,
 	}
 	l.recorded(a, h, before, after)
@@ -119,7 +119,7 @@ func (l *law) won(p *process, row outbox.Row, from *outbox.Row) {
 	if a := l.attempt(row); a != nil {
 		deadline, _ := p.actor.Ctx.Deadline()
 		a.heard = p.actor.Now()
-		a.late = a.heard.Truncate(time.Millisecond).After(a.at.Add(outbox.SkewMargin)) ||
-			time.Until(deadline) < p.policy(row.Destination).SendTimeout+outbox.ClaimMargin/2
+		a.late = a.heard.Truncate(time.Millisecond).After(a.at.Add(margin)) ||
+			time.Until(deadline) < p.policy(row.Destination).SendTimeout+settleTime/2
 	}
 }

@@ -80,7 +80,7 @@ func (l *law) settledByPerson(o *operation, h *history, before, after outbox.Row
 			h.clear()
 		} else if len(h.suspects()) > 0 {
 			p := o.by.policy(o.id().Destination)
-			l.stage.Must(l.recognised(p, h, before, o.settlement.LaneAt.Add(p.SendTimeout+outbox.ClaimMargin)), "I4",
+			l.stage.Must(l.recognised(p, h, before, o.settlement.LaneAt.Add(p.SendTimeout+settleTime)), "I4",
 				"%s: resent, and the remote may not recognise it", o)
 		}
 	} else {

@@ -220,9 +220,9 @@ func (l *law) next() (at time.Time, open bool) {
 		open = true
 		wants := row.LaneAt
 		if row.Status == outbox.StatusDispatching {
-			wants = row.Until.Add(outbox.SkewMargin)
+			wants = row.Until.Add(margin)
 		}
-		at = earlier(at, wants.Add(outbox.SkewMargin))
+		at = earlier(at, wants.Add(margin))
 	}
 	return at, open
 }

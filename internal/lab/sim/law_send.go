@@ -24,9 +24,9 @@ func (l *law) sending(p *process, row outbox.Row) *attempt {
 	a.sends++
 	a.sending, a.began = true, time.Now()
 	l.stage.Must(a.sends == 1, "I4", "%s is sent %d times under one claim", row.ID, a.sends)
-	l.stage.Must(!now.Truncate(time.Millisecond).After(a.at.Add(outbox.SkewMargin)), "I3", "%s is sent %v after it was claimed", row.ID, now.Sub(a.at))
+	l.stage.Must(!now.Truncate(time.Millisecond).After(a.at.Add(margin)), "I3", "%s is sent %v after it was claimed", row.ID, now.Sub(a.at))
 	deadline, _ := p.actor.Ctx.Deadline()
-	l.stage.Must(time.Until(deadline) >= policy.SendTimeout+outbox.ClaimMargin/2, "I3", "%s is sent with %v left", row.ID, time.Until(deadline))
+	l.stage.Must(time.Until(deadline) >= policy.SendTimeout+settleTime/2, "I3", "%s is sent with %v left", row.ID, time.Until(deadline))
 	if len(h.suspects()) > 0 {
 		l.stage.Happened["sent again though it may have arrived"]++
 		l.stage.Must(l.recognised(policy, h, row, row.Until), "I4",
@@ -131,12 +131,12 @@ func (l *law) mustHaveLanded(o *operation) {
 func (l *law) mustBeAskedInTime(o *operation, row outbox.Row) {
 	p := o.by.policy(row.Destination)
 	if o.by.sends() && !row.Until.IsZero() {
-		first := row.Until.Add(p.LateArrival + outbox.SkewMargin)
+		first := row.Until.Add(p.LateArrival + margin)
 		l.stage.Must(row.LaneAt.Equal(first), "schedule", "%s: the first look is at %v, want %v", o, row.LaneAt, first)
 	}
 	latest := o.by.actor.Now().Add(time.Hour)
-	for _, end := range []time.Time{row.Until, o.by.actor.Now().Add(p.SendTimeout + outbox.ClaimMargin)} {
-		if at := end.Add(p.LateArrival + outbox.SkewMargin); at.After(latest) {
+	for _, end := range []time.Time{row.Until, o.by.actor.Now().Add(p.SendTimeout + settleTime)} {
+		if at := end.Add(p.LateArrival + margin); at.After(latest) {
 			latest = at
 		}
 	}

@@ -126,7 +126,7 @@ func (l *law) noRoom(p outbox.Policy, row outbox.Row, h *history, now, soonest, 
 	if row.AttemptCount >= p.Attempts || !row.DeliverBy.IsZero() && !latest.Before(row.DeliverBy) {
 		return true
 	}
-	return len(h.suspects()) > 0 && !l.recognised(p, h, row, latest.Add(p.SendTimeout+outbox.ClaimMargin))
+	return len(h.suspects()) > 0 && !l.recognised(p, h, row, latest.Add(p.SendTimeout+settleTime))
 }
 
 // recognised reports whether the remote is certain to recognise a repetition under a claim that ends at
@@ -141,7 +141,7 @@ func (l *law) recognised(p outbox.Policy, h *history, row outbox.Row, until time
 		if window == outbox.Always {
 			continue
 		}
-		if !first.at.Add(time.Duration(window)).After(until.Add(p.LateArrival + outbox.SkewMargin)) {
+		if !first.at.Add(time.Duration(window)).After(until.Add(p.LateArrival + margin)) {
 			return false
 		}
 	}
@@ -156,7 +156,7 @@ func (l *law) settledByReader(o *operation, h *history, before, after outbox.Row
 	case outbox.StatusDispatching:
 		last := h.attempts[len(h.attempts)-1]
 		l.stage.Must(time.Now().After(last.until.Add(-last.by.actor.Skew)), "I2", "%s, and the claim of process %d is alive", o, last.by.actor.Number)
-		l.stage.Must(now.After(before.Until.Add(outbox.SkewMargin)), "I2", "%s, less than the margin after %v", o, before.Until)
+		l.stage.Must(now.After(before.Until.Add(margin)), "I2", "%s, less than the margin after %v", o, before.Until)
 		l.stage.Must(after.Status == outbox.StatusOutcomeUnknown, "I5", "%s: abandoned, and now %s", o, after.Status)
 		last.verdict = suspect
 	case outbox.StatusPending, outbox.StatusInvalid:

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"time"
 
 	"github.com/landfall-dev/landfall/internal/lab/sim/stage"
@@ -50,12 +51,8 @@ func (w *world) versionAt(at time.Duration, d *stage.Dice) *version {
 
 // policy is what the process was configured with for a destination.
 func (p *process) policy(name string) outbox.Policy {
-	for i, d := range p.world.plan.destinations {
-		if d.name == name {
-			return p.config.policies[i]
-		}
-	}
-	return outbox.Policy{}.WithDefaults()
+	i := slices.IndexFunc(p.world.plan.destinations, func(d destination) bool { return d.name == name })
+	return p.config.policies[i]
 }
 
 // call is one call that the process makes to a port.

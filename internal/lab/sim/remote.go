@@ -145,7 +145,7 @@ func (w *world) promised(name string, now time.Time) outbox.Window {
 			until := time.Duration(1<<63 - 1)
 			if i+1 < len(w.plan.versions) {
 				next := w.plan.versions[i+1]
-				until = next.from + next.overlap + invocation + claim + destination.late + 2*outbox.SkewMargin
+				until = next.from + next.overlap + invocation + claim + destination.late + 2*margin
 			}
 			if window := v.policies[d].Deduplicates; at >= v.from && at <= until && (window == outbox.Always || longest != outbox.Always && window > longest) {
 				longest = window

@@ -207,8 +207,8 @@ func (w *world) order(id outbox.ID, d *stage.Dice) {
 	switch {
 	case !exists:
 		return
-	case d.Chance(0.2):
-		w.lookAt(p, id)
+	case d.Chance(0.2): // instead of deciding, it has the remote asked
+		w.reconcile()
 		return
 	}
 	o := outbox.Order{By: "operator", Reason: "asked them"}
@@ -236,16 +236,6 @@ func (w *world) order(id outbox.ID, d *stage.Dice) {
 		w.stage.Violated("report", "%s of %s is refused without a reason: %v", o.Move, id, err)
 	}
 	w.law.scan("an operator's error", err)
-}
-
-// lookAt has the remote asked about one row at once.
-func (w *world) lookAt(p *process, id outbox.ID) {
-	p.actor.Kind = "reconciler"
-	r := outbox.Reconciler{Store: w.open(p), Now: p.actor.Now, Destinations: w.configured(p)}
-	_, err := r.Reconcile(p.actor.Ctx, id)
-	w.stage.Mu.Lock()
-	defer w.stage.Mu.Unlock()
-	w.law.scan("a run's error", err)
 }
 
 // person reads a row and asks the remote about it, thoroughly, before giving an order about just that

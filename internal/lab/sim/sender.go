@@ -145,7 +145,7 @@ func (x *exchange) poisonous() bool {
 func (x *exchange) depart() bool {
 	wait := x.call.Between(100*time.Microsecond, 10*time.Millisecond)
 	if x.call.Chance(x.call.Odds.Slow) {
-		wait = x.call.Between(10*time.Millisecond, outbox.SkewMargin-time.Millisecond)
+		wait = x.call.Between(10*time.Millisecond, margin-time.Millisecond)
 	}
 	if stage.SleepUntil(x.ctx, x.world.stage.Instant(time.Now().Add(wait), x.call.Slot)) != nil {
 		return false

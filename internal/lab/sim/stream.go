@@ -69,7 +69,7 @@ func shuffle(d *stage.Dice, rows []outbox.Fresh) {
 
 // deliver is one invocation of the fast path.
 func (w *world) deliver(rows []outbox.Fresh) {
-	p := w.start(fastPath, outbox.DeliverFor+w.longestSend()+20*time.Second)
+	p := w.start(fastPath, fastPathClaimsFor+w.longestSend()+20*time.Second)
 	destinations, err := w.allowed(p)
 	if err != nil {
 		p.actor.Kill()
@@ -103,7 +103,7 @@ func (l *law) onTime(o *operation, before outbox.Row) {
 	c, limit := o.claim, o.claim.At
 	if o.by.actor.Kind == fastPath {
 		l.stage.Must(before.AttemptCount == 0, "schedule", "%s was claimed %d times, and is claimed by the fast path", c.ID, before.AttemptCount)
-		if ahead := before.CreatedAt.Sub(c.At); ahead > 0 && ahead <= outbox.SkewMargin {
+		if ahead := before.CreatedAt.Sub(c.At); ahead > 0 && ahead <= margin {
 			limit = before.CreatedAt
 		}
 		limit = limit.Add(o.by.policy(c.Destination).HeadStart)
@@ -113,13 +113,13 @@ func (l *law) onTime(o *operation, before outbox.Row) {
 
 // delivered holds a run of the fast path that ended before its time to have asked for every row that it was told of.
 func (l *law) delivered(p *process, rows []outbox.Fresh) {
-	if time.Since(p.runs) >= outbox.DeliverFor {
+	if time.Since(p.runs) >= fastPathClaimsFor {
 		return
 	}
 	deadline, _ := p.actor.Ctx.Deadline()
 	for _, row := range rows {
 		policy, dueBy := p.policy(row.Destination), p.runs.Add(p.actor.Skew)
-		forNow := p.knows(row.Destination) && !l.stalls(row.Destination) && time.Until(deadline) >= policy.SendTimeout+outbox.ClaimMargin && !policy.Retired && !p.told.barred[row.Destination] && !row.LaneAt.After(dueBy.Add(policy.HeadStart))
+		forNow := p.knows(row.Destination) && !l.stalls(row.Destination) && time.Until(deadline) >= policy.SendTimeout+settleTime && !policy.Retired && !p.told.barred[row.Destination] && !row.LaneAt.After(dueBy.Add(policy.HeadStart))
 		l.stage.Must(!forNow || p.told.asked[row.ID], "effort", "process %d was told of %s and left it to the sweep", p.actor.Number, row.ID)
 	}
 }
