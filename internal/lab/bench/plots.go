@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sort"
+	"strings"
 	"time"
 
 	"github.com/go-analyze/charts"
@@ -52,7 +53,7 @@ func (d Details) drawCost(painter *charts.Painter) error {
 			dollars[i] = append(dollars[i], l.Dollars)
 		}
 	}
-	const visible = 0.02
+	const visible = 0.05
 	for i := len(parts) - 1; i >= 0; i-- {
 		if slices.Max(dollars[i]) < visible {
 			parts, dollars = slices.Delete(parts, i, i+1), slices.Delete(dollars, i, i+1)
@@ -62,8 +63,16 @@ func (d Details) drawCost(painter *charts.Painter) error {
 	o.StackSeries = charts.Ptr(true)
 	o.Title.Text = "Cost of a million effects, put in transactions, compressed, in full batches"
 	o.Legend = legend(parts)
-	o.CategoryAxis = charts.CategoryAxisOption{Labels: sizes, Title: "size of the item before compression"}
-	o.ValueAxis = []charts.ValueAxisOption{{Title: "dollars", Min: charts.Ptr(0.0)}}
+	o.CategoryAxis = categories("size of the item before compression", sizes)
+	most := 0.0
+	for size := range sizes {
+		sum := 0.0
+		for _, part := range dollars {
+			sum += part[size]
+		}
+		most = max(most, sum)
+	}
+	o.ValueAxis = fromZero("dollars", most)
 	return painter.BarChart(o)
 }
 
@@ -77,26 +86,32 @@ func (d Details) drawClaims(painter *charts.Painter) error {
 	}
 	o := curves("Wasted claims of an effect, by workers", []string{"as deployed", "all sweep the same shards"}, wasted)
 	o.Symbol = charts.Symbol{Shape: charts.SymbolDot}
-	o.XAxis = charts.XAxisOption{Labels: workers, Title: "workers"}
-	o.YAxis = []charts.YAxisOption{{Title: "wasted claims", Min: charts.Ptr(0.0)}}
+	o.XAxis = categories("workers", workers)
+	o.YAxis = fromZero("wasted claims", slices.Max(wasted[1]))
 	return painter.LineChart(o)
 }
 
 // drawLatency draws how many rows had been sent after a time, which doubles from label to label.
 func (d Details) drawLatency(painter *charts.Painter) error {
-	const perDoubling = 4
+	const doublings, steps = 11, 4 // from 50 ms to 102 s
 	var times []string
 	sent := make([][]float64, 2)
-	for i := range 11*perDoubling + 1 {
-		at := 50 * math.Pow(2, float64(i)/perDoubling)
-		times = append(times, time.Duration(at*float64(time.Millisecond)).Round(50*time.Millisecond).String())
+	for i := range doublings*steps + 1 {
+		at := 50 * math.Pow(2, float64(i)/steps)
+		label := ""
+		if i%steps == 0 && i < doublings*steps { // there is no room for the last one
+			label = (time.Duration(at) * time.Millisecond).String()
+		}
+		times = append(times, label)
 		for k, l := range []Latency{d.FastPath, d.Sweep} {
-			sent[k] = append(sent[k], float64(max(0, sort.Search(len(l.At), func(p int) bool { return l.At[p] > at })-1)))
+			reached := sort.Search(len(l.At), func(p int) bool { return l.At[p] > at })
+			sent[k] = append(sent[k], float64(max(0, reached-1)))
 		}
 	}
 	o := curves("From commit to send", []string{"fast path", "sweep alone"}, sent)
-	o.XAxis = charts.XAxisOption{Labels: times, LabelCount: len(times)/perDoubling + 1, Title: "time after the commit"}
-	o.YAxis = []charts.YAxisOption{{Title: "percent of the rows", Min: charts.Ptr(0.0), Max: charts.Ptr(100.0)}}
+	o.XAxis = categories("time after the commit", times)
+	o.XAxis.BoundaryGap = charts.Ptr(false)
+	o.YAxis = fromZero("percent of the rows", 100)
 	return painter.LineChart(o)
 }
 
@@ -108,8 +123,32 @@ func curves(title string, names []string, values [][]float64) charts.LineChartOp
 	return o
 }
 
+// small fits labels and legends into the width of a page.
+var small = charts.NewFontStyleWithSize(11)
+
+// legend is a line below the title. The library measures names in its own font; where it is missing, the page's is wider.
 func legend(names []string) charts.LegendOption {
-	return charts.LegendOption{SeriesNames: names, Vertical: charts.Ptr(true), Offset: charts.OffsetRight, OverlayChart: charts.Ptr(false)}
+	const room = "\u2003\u2003"
+	return charts.LegendOption{
+		SeriesNames: strings.Split(strings.Join(names, room+"\n")+room, "\n"), FontStyle: small, Offset: charts.OffsetStr{Left: "20", Top: "30"},
+	}
+}
+
+func categories(title string, labels []string) charts.CategoryAxisOption {
+	return charts.CategoryAxisOption{Title: title, TitleFontStyle: small, Labels: labels, LabelCount: len(labels), LabelFontStyle: small}
+}
+
+// fromZero is an axis of values from 0 to the next round number above the most.
+func fromZero(title string, most float64) []charts.ValueAxisOption {
+	step := math.Pow(10, math.Floor(math.Log10(max(most, 1e-9))))
+	for most/step < 4 {
+		step /= 2
+	}
+	steps := math.Ceil(most / step)
+	return []charts.ValueAxisOption{{
+		Title: title, TitleFontStyle: small, LabelFontStyle: small, Min: charts.Ptr(0.0), Max: charts.Ptr(steps * step),
+		RangeValuePaddingScale: charts.Ptr(0.0), LabelCount: int(steps) + 1,
+	}}
 }
 
 // savePlots writes the plots into a folder.
