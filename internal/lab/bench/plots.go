@@ -99,7 +99,7 @@ func (d Details) drawLatency(painter *charts.Painter) error {
 	for i := range doublings*steps + 1 {
 		at := 50 * math.Pow(2, float64(i)/steps)
 		label := ""
-		if i%steps == 0 && i < doublings*steps { // there is no room for the last one
+		if i%steps == 0 && i < doublings*steps { // the last one would leave the picture
 			label = (time.Duration(at) * time.Millisecond).String()
 		}
 		times = append(times, label)

@@ -130,7 +130,7 @@ type Routed struct {
 	Invocations float64            `json:"invocations"`
 }
 
-// report puts the figures that everybody asks for on top.
+// report puts the most wanted figures on top.
 func (d Details) report() (Report, error) {
 	r := Report{Details: d, RoutedWrites: d.Routed.Writes, RoutedRequests: d.Routed.SQSRequests}
 	var err error

@@ -162,7 +162,7 @@ func (d *demo) makeFolder() (err error) {
 
 func (d *demo) summaryFile() string { return filepath.Join(d.options.Folder, "run.json") }
 
-// prepare reads the payloads and draws the plan.
+// prepare reads the payloads and draws the plan from the seed.
 func (d *demo) prepare(ctx context.Context) error {
 	folder := d.options.Payloads
 	if folder == "" {
@@ -210,7 +210,7 @@ func (d *demo) start(ctx context.Context, main, partner string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(d.out, "building the functions")
+	fmt.Fprintln(d.out, "building the functions' binaries")
 	d.desk, err = desk.Start(ctx, desk.Options{
 		Source: d.options.Source, Config: cfg, Folder: d.folder, Endpoint: d.options.Endpoint, Prefix: d.prefix, Output: log, KeepRequests: -1,
 	})
@@ -218,12 +218,12 @@ func (d *demo) start(ctx context.Context, main, partner string) error {
 		return err
 	}
 	d.store = outboxdb.New(d.desk.DynamoDB("demo"), d.desk.OutboxTable())
-	where := "an AWS in this process"
+	where := "local AWS in this process"
 	if d.options.Endpoint != "" {
-		where = "an AWS that was there"
+		where = "AWS of --endpoint-url"
 	}
-	fmt.Fprintf(d.out, "%s at %s; the functions' binaries, told of new rows by the table's stream, of messages by\n"+
-		"queues, and started every %v (their log: %s)\n", where, d.desk.Endpoint, sweepEvery, log.path)
+	fmt.Fprintf(d.out, "%s: %s\nthe table's stream, the queues and a schedule (every %v) start the functions; their log: %s\n",
+		where, d.desk.Endpoint, sweepEvery, log.path)
 	return nil
 }
 
@@ -244,11 +244,11 @@ func (d *demo) kill(name string) {
 	defer cancel()
 	row, err := d.store.Get(ctx, d.byName[name])
 	if err != nil {
-		fmt.Fprintf(d.out, "could not find whom to kill: %v\n", err)
+		fmt.Fprintf(d.out, "cannot read the row whose sender is to be killed: %v\n", err)
 		return
 	}
 	if err := d.desk.Stack.Kill(row.ClaimedBy); err != nil {
-		fmt.Fprintf(d.out, "could not kill the sender of %s: %v\n", row.ID, err)
+		fmt.Fprintf(d.out, "cannot kill the process that sends %s: %v\n", row.ID, err)
 		return
 	}
 	dead := killed{row.ClaimedBy, map[outbox.ID]string{row.ID: row.Token}}
@@ -262,8 +262,7 @@ func (d *demo) kill(name string) {
 	d.killed = append(d.killed, dead)
 }
 
-// watch prints how far it is, until no row is due or dispatching, and none is unknown that somebody can be
-// asked about.
+// watch prints the progress until every row has ended, or is unknown and its remote cannot be asked.
 func (d *demo) watch(ctx context.Context) error {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
@@ -275,10 +274,10 @@ func (d *demo) watch(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil: // the functions go on; so does the watch
-			fmt.Fprintf(d.out, "%3ds  could not look: %v\n", elapsed, err)
+			fmt.Fprintf(d.out, "%3ds  cannot read the rows: %v\n", elapsed, err)
 		case elapsed%2 == 0 || ended:
 			d.mu.Lock()
-			fmt.Fprintf(d.out, "%3ds  landed %4d  due %4d  failed %3d  unknown %3d  processes killed %d\n",
+			fmt.Fprintf(d.out, "%3ds  completed %4d  open %4d  failed %3d  unknown %3d  processes killed %d\n",
 				elapsed, len(d.effects)-p.due-p.unknown-p.failed, p.due, p.failed, p.unknown, len(d.killed))
 			d.mu.Unlock()
 		}
@@ -292,8 +291,7 @@ func (d *demo) watch(ctx context.Context) error {
 	}
 }
 
-// progress is how many rows are in which lanes; asking counts the unknown ones that somebody can be asked
-// about.
+// progress counts rows by lane; asking counts the unknown ones whose remote can be asked.
 type progress struct{ due, failed, unknown, asking int }
 
 func (d *demo) progress(ctx context.Context) (p progress, err error) {

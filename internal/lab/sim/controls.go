@@ -18,7 +18,7 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// saying is what somebody says about a destination in mid-run.
+// saying is a change of a destination's control while runs go on.
 type saying struct {
 	at          time.Duration
 	destination string
@@ -33,14 +33,14 @@ const (
 	resumes
 	limits
 	unlimits
-	spoils // a foreign hand writes what nobody can read
+	spoils // a foreign program writes a control that cannot be read
 )
 
 func (k sayingKind) String() string {
 	return [...]string{"pausing", "resuming", "limiting", "unlimiting", "spoiling the control of"}[k]
 }
 
-// newSayings are what is said in a third of the worlds.
+// newSayings are the changes of controls; a third of the worlds has some.
 func newSayings(d *stage.Dice, p plan) (all []saying) {
 	if !d.Chance(0.33) {
 		return nil
@@ -54,18 +54,17 @@ func newSayings(d *stage.Dice, p plan) (all []saying) {
 	return all
 }
 
-// controls is the table in which it is said. It is a DynamoDB in process, whose readers and writers have trouble of
-// their own.
+// controls is the control table: a DynamoDB in process, whose readers and writers have trouble of their own.
 type controls struct {
 	world  *world
 	client *dynamodb.Client
 	table  *outboxdb.Controls
-	// of is what holds, by destination.
+	// of is the control of each destination.
 	of        map[string]*control
 	instances []*instance
 }
 
-// control is what holds of a destination, and since when.
+// control is what the table says about a destination, and since when.
 type control struct {
 	paused, spoiltPause, spoiltLimit bool
 	limit                            int
@@ -85,7 +84,7 @@ func newControls(w *world) *controls {
 	return c
 }
 
-// says are what people do, each until it hears that it is done.
+// says are the sayings, each repeated until its answer arrives.
 func (w *world) says() (all []happening) {
 	for _, s := range w.plan.sayings {
 		all = append(all, happening{s.at, func(int) {
@@ -104,7 +103,7 @@ func (w *world) says() (all []happening) {
 	return all
 }
 
-// hear writes down what somebody says, unless it comes so late that all is calm.
+// hear writes down a saying, unless it arrives when all is calm already.
 func (c *controls) hear(s *saying) (none struct{}, err error) {
 	if !c.world.stage.Calm.Load() {
 		c.say(s)
@@ -151,7 +150,7 @@ func (c *controls) say(s *saying) {
 	c.world.stage.Release("control")
 }
 
-// calmDown has all be as the configuration says. The world's mutex is held.
+// calmDown resumes and unlimits every destination. The world's mutex is held.
 func (c *controls) calmDown() {
 	if c == nil {
 		return
@@ -206,7 +205,7 @@ func (i *instance) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// allowed are the destinations that a run may send to; the error is that nobody knows.
+// allowed are the destinations that a run may send to; the error says that the controls could not be read.
 func (w *world) allowed(p *process) (all []outbox.Destination, err error) {
 	if w.controls == nil {
 		return w.configured(p), nil

@@ -10,8 +10,8 @@ import (
 	"github.com/landfall-dev/landfall/internal/outbox"
 )
 
-// law knows what happened to each row and says what must not have. Its methods are called with the
-// world's mutex held.
+// law knows what happened to each row and reports what must not happen. Its methods are called with the
+// stage's mutex held.
 type law struct {
 	stage     *stage.Stage
 	world     *world
@@ -98,12 +98,12 @@ func (h *history) find(token string) *attempt {
 
 func (l *law) attempt(row outbox.Row) *attempt { return l.history(row.ID).find(row.Token) }
 
-// history is that of a row that an application wanted; no other is ever spoken of.
+// history is that of a row that an application put; a process must name no other.
 func (l *law) history(id outbox.ID) *history {
 	if h := l.histories[id]; h != nil {
 		return h
 	}
-	l.stage.Violated("conservation", "%s: nobody wanted such a row", id)
+	l.stage.Violated("conservation", "%s: no application put such a row", id)
 	return &history{answer: map[*process]outbox.Answer{}}
 }
 
@@ -195,12 +195,12 @@ func (l *law) mustBeRepeat(o *operation, row outbox.Row) {
 		l.stage.Must(s.RemoteRef == "" || row.RemoteRef != "", "conservation", "%s forgot the remote's reference", o)
 	}
 	if o.settlement != nil && o.settlement.From == nil && !row.Status.Terminal() {
-		l.stage.Must(l.mine(o.by, o.settlement.Token), "I2", "%s was accepted from somebody else than the holder", o)
+		l.stage.Must(l.mine(o.by, o.settlement.Token), "I2", "%s was accepted from a process that does not hold the claim", o)
 	}
 }
 
-// mustBeForeign holds a refused settlement to be somebody else's than the holder's: what its holder asks
-// for is legal.
+// mustBeForeign checks that a refused settlement was not the holder's: whatever the holder of a claim settles is
+// legal.
 func (l *law) mustBeForeign(o *operation, row outbox.Row) {
 	if s := o.settlement; s != nil && s.From == nil && row.Status == outbox.StatusDispatching && row.Token == s.Token {
 		l.stage.Violated(map[bool]string{true: "I5", false: "I2"}[s.Status == outbox.StatusFailed], "%s was refused, and it is the holder's", o)

@@ -86,5 +86,5 @@ func (l *law) settledByPerson(o *operation, h *history, before, after outbox.Row
 	} else {
 		l.stage.Must(after.AttemptCount == before.AttemptCount, "I8", "%s changed the number of attempts", o)
 	}
-	l.stage.Must(after.ResolvedBy == order.By && after.Reason == order.Reason && !after.ResolvedAt.IsZero(), "conservation", "%s: who, when and why are not on record", o)
+	l.stage.Must(after.ResolvedBy == order.By && after.Reason == order.Reason && !after.ResolvedAt.IsZero(), "conservation", "%s: the row does not record its operator, time and reason", o)
 }

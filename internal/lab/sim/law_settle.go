@@ -53,7 +53,7 @@ func (l *law) settled(o *operation, before, after outbox.Row) {
 func (l *law) settledByHolder(o *operation, h *history, before, after outbox.Row) {
 	a := h.find(o.settlement.Token)
 	if a == nil || a.by != o.by || before.Token != a.token {
-		l.stage.Violated("I2", "%s was accepted from somebody else than the holder", o)
+		l.stage.Violated("I2", "%s was accepted from a process that does not hold the claim", o)
 		return
 	}
 	if before.Status != outbox.StatusDispatching {

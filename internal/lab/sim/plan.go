@@ -25,7 +25,7 @@ type plan struct {
 	varied       varied
 }
 
-// destination is a remote and what is true of it whatever the configuration says.
+// destination is a remote and its real properties, whatever the configuration says.
 type destination struct {
 	name   string
 	lookup bool
@@ -179,7 +179,7 @@ func newVersions(d *stage.Dice, p plan) []version {
 	}
 	versions := []version{first}
 	changes, longest := d.Below(6), p.length
-	if d.Chance(0.25) { // somebody tries things out
+	if d.Chance(0.25) { // many changes in a row
 		changes, longest = 6+d.Below(12), 2*time.Minute
 	}
 	for range changes {
@@ -195,7 +195,7 @@ func newVersions(d *stage.Dice, p plan) []version {
 	return versions
 }
 
-// change is what somebody does to a destination's configuration.
+// change changes one key of a destination's configuration.
 func change(d *stage.Dice, p *outbox.Policy, destination destination) {
 	switch d.Below(9) {
 	case 0, 1:
@@ -208,7 +208,7 @@ func change(d *stage.Dice, p *outbox.Policy, destination destination) {
 		p.Attempts = 1 + d.Below(p.Attempts)
 	case 5, 6, 7:
 		p.SendTimeout = newTimeout(d)
-	case 8: // more than is true does no harm
+	case 8: // more than the remote needs does no harm
 		p.LateArrival = destination.late + d.Seconds(time.Second, 5*time.Minute)
 	}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // remote is all that destinations know: what arrived, what took effect, and for how long they remember a
-// key. Nobody tells it what Landfall believes. All of it is under the world's mutex.
+// key. It does not know what Landfall believes. All of it is under the world's mutex.
 type remote struct {
 	world *world
 	// coming is what is under way to it or within it, by time.
@@ -125,13 +125,13 @@ func (r *remote) visible(id outbox.ID) *delivery {
 	return nil
 }
 
-// willDo reports whether a row took effect or is going to: what a person learns who asks thoroughly.
+// willDo reports whether a row took effect or is going to: the answer that a person gets from the remote's operator.
 func (r *remote) willDo(id outbox.ID) bool {
 	return slices.ContainsFunc(r.sent[id], func(d *delivery) bool { return !d.refuse && !d.duplicate })
 }
 
 // promised is for how long a destination remembers keys that it gets now: as long as any configuration
-// says that somebody may still act by.
+// says that a process may still use.
 func (w *world) promised(name string, now time.Time) outbox.Window {
 	longest := outbox.Never
 	at := now.Sub(w.stage.Begun)

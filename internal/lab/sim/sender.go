@@ -9,14 +9,14 @@ import (
 	"github.com/landfall-dev/landfall/internal/outbox"
 )
 
-// sender is a process's way to a remote. What it reports is true: it is what a sender may say that knows
-// no more than the answer, or that none came.
+// sender is a process's way to a remote. Its outcomes are true: a real sender could report them from the answer alone,
+// or from its absence.
 type sender struct {
 	process     *process
 	destination *destination
 }
 
-// exchange is one request and what comes of it.
+// exchange is one request and its outcome.
 type exchange struct {
 	world       *world
 	process     *process
@@ -108,7 +108,7 @@ func (x *exchange) fate(d *delivery, way time.Duration) outbox.Outcome {
 		d.refuse = x.call.Chance(0.5)
 		arrive()
 		return x.answered(outbox.Unknown("", "sim.failed"))
-	case x.call.Chance(x.odds.linger): // it works late, and how late nobody hears
+	case x.call.Chance(x.odds.linger): // it works late, and no answer says how late
 		if x.call.Chance(0.5) {
 			d.takes = x.call.Between(time.Second, x.destination.late+2*time.Minute)
 		} else {

@@ -7,8 +7,8 @@ import (
 	"github.com/landfall-dev/landfall/internal/outbox"
 )
 
-// varied is what is rare in production and ordinary in a part of the worlds. It has dice of its own, so that the others
-// are what they were.
+// varied is what is rare in production and frequent in some worlds. It has dice of its own, so that the other draws stay
+// the same.
 type varied struct {
 	// writers is by how much an application's clock is wrong, either way: nothing bounds it.
 	writers time.Duration
@@ -16,7 +16,7 @@ type varied struct {
 	expires bool
 	// stalls: the fast path remembers which destinations stalled.
 	stalls bool
-	// broken are times at which a foreign hand breaks a row that waits.
+	// broken are times at which a foreign program breaks a row that waits.
 	broken []time.Duration
 	// silentFrom and silentUntil are when no schedule starts anything.
 	silentFrom, silentUntil time.Duration
@@ -50,7 +50,7 @@ func (p *plan) vary(d *stage.Dice) {
 	p.varied.stalls = d.Chance(0.5)
 }
 
-// vary changes what else somebody may change in a configuration.
+// vary changes further keys of a configuration.
 func (v *version) vary(d *stage.Dice) {
 	v.parts = 1 + d.Below(3)
 	v.removed = make([]bool, len(v.policies))
@@ -96,7 +96,7 @@ func (v *version) has(destinations []destination, name string) bool {
 	return false
 }
 
-// breakages are what a foreign hand does to rows that nobody holds: one thing about them cannot be read any more.
+// breakages are attributes that a foreign program makes unreadable, in rows that no process has claimed.
 func (w *world) breakages() (all []happening) {
 	for n, at := range w.plan.varied.broken {
 		d := stage.Roll(w.stage.Seed, "broken", n)

@@ -19,15 +19,15 @@ type world struct {
 	table  table
 	remote remote
 	law    law
-	// controls are nil where nobody says anything about destinations.
+	// controls are nil in a world without sayings.
 	controls *controls
-	// stalls is what the fast path remembers, as if one instance ran it.
+	// stalls is what the fast path remembers, as if one instance ran all of it.
 	stalls outbox.Stalls
 	// reported is what the table's stream has still to say.
 	reported []report
 }
 
-// Violation is an invariant that did not hold, Result what became of a world, Options how to play it.
+// Violation is an invariant that did not hold; Result is the end of a world; Options say how to play it.
 type (
 	Violation = stage.Violation
 	Result    = stage.Result

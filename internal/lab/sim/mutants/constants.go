@@ -6,7 +6,7 @@ var constants = []mutant{
 		from: "SkewMargin = 5 * time.Second", to: "SkewMargin = 50 * time.Millisecond"},
 	{name: "the margin for clocks is half", file: policyGo,
 		from: "SkewMargin = 5 * time.Second", to: "SkewMargin = 2500 * time.Millisecond"},
-	{name: "there is no margin for clocks", file: policyGo,
+	{name: "the margin for clocks is 0", file: policyGo,
 		from: "SkewMargin = 5 * time.Second", to: "SkewMargin = 0 * time.Second"},
 	{name: "the margin for clocks is double", file: policyGo,
 		from: "SkewMargin = 5 * time.Second", to: "SkewMargin = 10 * time.Second"},

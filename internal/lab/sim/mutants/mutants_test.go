@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestEveryMutantFitsTheCode keeps the mutants up to date: each replaces a text that stands exactly once in its file.
-func TestEveryMutantFitsTheCode(t *testing.T) {
+// TestMutantsFitTheCode keeps the mutants up to date: each replaces a text that its file contains exactly once.
+func TestMutantsFitTheCode(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..", "..", "..")
 	for _, m := range allMutants() {

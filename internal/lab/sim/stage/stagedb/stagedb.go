@@ -28,10 +28,10 @@ type Item = map[string]types.AttributeValue
 // Table is a table whose key is schema.PK. O is what a world calls a write that a process asks for; it may be tried
 // more than once.
 type Table[O any] struct {
-	// Tried is told of every time that a write was tried, with the item before and after it. The stage's mutex
+	// Tried is called each time a write was tried, with the item before and after it. The stage's mutex
 	// is held.
 	Tried func(o *O, before, after Item, granted bool)
-	// Unasked is told of every item that a request changed which is of no such write, and of what [Table.Put] put.
+	// Unasked is called for each item that another request changed, or [Table.Put].
 	// The mutex is held. Optional.
 	Unasked func(before, after Item)
 	// Subject is what the stage knows a key as.
@@ -121,7 +121,7 @@ func (w *wire[O]) RoundTrip(r *http.Request) (*http.Response, error) {
 	o, _ := r.Context().Value(operationKey{}).(*O)
 	c := w.call(m, o)
 	again := func() {}
-	if o != nil { // a copy of its own: nobody is told what becomes of it
+	if o != nil { // a copy of its own: its result goes nowhere
 		copied := *o
 		again = func() { _, _ = w.deliver(m, &copied, faults.Fault{}) }
 	}
