@@ -110,7 +110,7 @@ func (d Details) besidesTable() table {
 		of   func(Effect) float64
 	}{
 		{"requests to DynamoDB about the row, its put among them", func(e Effect) float64 { return e.Requests }},
-		{"read units, of what may be sent where", func(e Effect) float64 { return e.ControlReads }},
+		{"read units, of the controls", func(e Effect) float64 { return e.ControlReads }},
 		{"requests to SQS", func(e Effect) float64 { return e.SQSRequests }},
 		{"invocations", func(e Effect) float64 { return e.Invocations }},
 		{"ms of CPU, with the SDK", func(Effect) float64 { return d.micros(benchSDK) / 1000 }},
@@ -129,10 +129,10 @@ func (d Details) besidesTable() table {
 func (d Details) idleTable() table {
 	idle, more := d.Prices.month(d.Idle)
 	return table{Name: "idle", Head: []string{"a month of nothing, one destination with one shard", ""}, Rows: [][]string{
-		{"sweeps and looks at the rows in doubt: invocations", number(d.Idle.Invocations)},
+		{"invocations: sweeps, and looks at rows of unknown outcome", number(d.Idle.Invocations)},
 		{"read units", number(d.Idle.Reads)},
 		{"bytes of metrics", number(d.Idle.MetricBytes)},
-		{"metrics of CloudWatch", fmt.Sprint(d.Idle.Metrics)},
+		{"CloudWatch metrics", fmt.Sprint(d.Idle.Metrics)},
 		{"together", fmt.Sprintf("$%.2f", idle)},
 		{fmt.Sprintf("on top, if it is busy: %d metrics more", d.Idle.BusyMetrics-d.Idle.Metrics), fmt.Sprintf("$%.2f", more)},
 	}}
@@ -175,7 +175,7 @@ func (d Details) routedTable() table {
 	t := table{Name: "routed", Head: []string{"a routed message, accepted by its first consumer, in full batches", ""}, Rows: [][]string{
 		{"write units", number(d.Routed.Writes)},
 		{"read units", number(d.Routed.Reads)},
-		{"requests to SQS, of everybody", number(d.Routed.SQSRequests)},
+		{"requests to SQS, together", number(d.Routed.SQSRequests)},
 	}}
 	for _, who := range slices.Sorted(maps.Keys(d.Routed.By)) {
 		t.add("of these, "+who, number(d.Routed.By[who]))

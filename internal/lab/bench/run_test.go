@@ -42,10 +42,10 @@ func TestOutputOfGoTestIsRead(t *testing.T) {
 		t.Errorf("%v, %v: %+v", own, decision, d.CPU)
 	}
 	if !strings.Contains(said.String(), "--- FAIL: TestOther") {
-		t.Errorf("a failure was not told: %s", said.String())
+		t.Errorf("the failure is missing: %s", said.String())
 	}
 	if err := d.parse(strings.NewReader("=== ATTR  T counted {\n"), func(string) {}); err == nil {
-		t.Error("figures that cannot be read are no error")
+		t.Error("unreadable figures: no error")
 	}
 }
 
