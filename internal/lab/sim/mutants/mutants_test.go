@@ -18,7 +18,7 @@ func TestMutantsFitTheCode(t *testing.T) {
 			continue
 		}
 		if n := strings.Count(string(source), m.from); n != 1 {
-			t.Errorf("%s: %s has the text %d times, want once: %s", m.name, m.file, n, m.from)
+			t.Errorf("%s: %s contains the text %d times, want once: %s", m.name, m.file, n, m.from)
 		}
 		if m.from == m.to {
 			t.Errorf("%s changes nothing", m.name)
