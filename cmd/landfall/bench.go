@@ -11,7 +11,7 @@ import (
 )
 
 func (a *app) benchCommand() *cobra.Command {
-	o := bench.Options{Source: "."}
+	o := bench.Options{}
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Count what an effect costs: units, requests, CPU, dollars",

@@ -2,7 +2,7 @@ package bench
 
 import "fmt"
 
-// problems says which figures are above their bounds.
+// problems are the figures above their bounds.
 func (c Counted) problems() (list []string) {
 	most := func(what string, got, most float64) {
 		if got > most {

@@ -29,7 +29,7 @@ const (
 	indexLag     = 200 * time.Millisecond // how far the index is behind; assumed
 	slowReads    = 0.04                   // share of reads that are slowTime later; see latency
 	slowTime     = 200 * time.Millisecond //
-	streamLosses = 0.02                   // share of reads of the stream whose first record is told too late for the head start
+	streamLosses = 0.02                   // share of reads of the stream whose first record arrives too late for the head start
 )
 
 // hops is the plan of these latencies, and of losses of the stream if there are any. Requests differ by a few
@@ -69,7 +69,7 @@ func deployedClaims(t *testing.T, workers, effects int, stalls bool) (c Claims) 
 		}
 		return f
 	}}
-	inBubble(t, o, policy(64), func(w *world) {
+	inBubble(t, o, policy(64), func(w *workbench) {
 		bySweep, landed := atomic.Int64{}, atomic.Int64{}
 		w.send = func(_ context.Context, row outbox.Row) outbox.Outcome {
 			time.Sleep(sendTime)
@@ -79,7 +79,7 @@ func deployedClaims(t *testing.T, workers, effects int, stalls bool) (c Claims) 
 			landed.Add(1)
 			return outbox.Completed("")
 		}
-		ctx, stop := context.WithCancel(w.Context())
+		ctx, stop := context.WithCancel(w.t.Context())
 		var running sync.WaitGroup
 		running.Go(func() { w.follow(ctx, fullBatch, devstack.MaxParallelizationFactor, func() { time.Sleep(invokeTime) }) })
 		running.Go(func() { w.arrive(effects, 3*time.Minute, nil) })
@@ -87,7 +87,7 @@ func deployedClaims(t *testing.T, workers, effects int, stalls bool) (c Claims) 
 		for landed.Load() < int64(effects) && time.Since(begun) < 10*time.Minute {
 			time.Sleep(time.Minute)
 			for part := range workers {
-				running.Go(func() { w.sweep(w.Context(), part, workers) })
+				running.Go(func() { w.sweep(w.t.Context(), part, workers) })
 			}
 		}
 		time.Sleep(time.Minute)
@@ -103,7 +103,7 @@ func deployedClaims(t *testing.T, workers, effects int, stalls bool) (c Claims) 
 // and there is no fast path.
 func overlappingClaims(t *testing.T, workers, effects int) (c Claims) {
 	t.Helper()
-	inBubble(t, localaws.Options{Faults: hops(uint64(workers), false)}, outbox.Policy{Shards: 4}, func(w *world) {
+	inBubble(t, localaws.Options{Faults: hops(uint64(workers), false)}, outbox.Policy{Shards: 4}, func(w *workbench) {
 		w.fill(effects, time.Time{})
 		w.send = func(context.Context, outbox.Row) outbox.Outcome {
 			time.Sleep(sendTime)
@@ -112,7 +112,7 @@ func overlappingClaims(t *testing.T, workers, effects int) (c Claims) {
 		time.Sleep(time.Second)
 		var running sync.WaitGroup
 		for range workers {
-			running.Go(func() { w.sweep(w.Context(), 0, 0) })
+			running.Go(func() { w.sweep(w.t.Context(), 0, 0) })
 		}
 		running.Wait()
 		c = w.claims(workers, effects)
@@ -121,11 +121,11 @@ func overlappingClaims(t *testing.T, workers, effects int) (c Claims) {
 	return c
 }
 
-// claims are the figures of a world whose rows must all have landed.
-func (w *world) claims(workers, effects int) Claims {
-	w.Helper()
+// claims are the figures of a workbench whose rows must all have landed.
+func (w *workbench) claims(workers, effects int) Claims {
+	w.t.Helper()
 	if n := w.open(); n > 0 {
-		w.Errorf("%d workers: %d of %d rows have not landed", workers, n, effects)
+		w.t.Errorf("%d workers: %d of %d rows have not landed", workers, n, effects)
 	}
 	reads, _ := w.sum("dynamodb", func(k ledger.Key) bool { return k.Caller == function }).Units()
 	return Claims{
@@ -135,21 +135,21 @@ func (w *world) claims(workers, effects int) Claims {
 }
 
 // arrive puts rows of the destination at random times, in the mean so many within so long, and tells when each was committed.
-func (w *world) arrive(rows int, within time.Duration, committed func(key string, at time.Time)) {
-	w.Helper()
+func (w *workbench) arrive(rows int, within time.Duration, committed func(key string, at time.Time)) {
+	w.t.Helper()
 	w.arriveAt(destination, rows, within, committed)
 }
 
-func (w *world) arriveAt(destination string, rows int, within time.Duration, committed func(key string, at time.Time)) {
-	w.Helper()
+func (w *workbench) arriveAt(destination string, rows int, within time.Duration, committed func(key string, at time.Time)) {
+	w.t.Helper()
 	random := rand.New(rand.NewPCG(7, uint64(rows)))
 	var puts sync.WaitGroup
 	for i := range rows {
 		time.Sleep(time.Duration(random.ExpFloat64() * float64(within) / float64(rows)))
 		puts.Go(func() {
 			key := fmt.Sprintf("order-%05d", i)
-			if err := w.box.Put(w.Context(), landfall.Row{Destination: destination, Key: key, Payload: []byte("{}")}); err != nil {
-				w.Error(err)
+			if err := w.box.Put(w.t.Context(), landfall.Row{Destination: destination, Key: key, Payload: []byte("{}")}); err != nil {
+				w.t.Error(err)
 			}
 			if committed != nil {
 				committed(key, time.Now().Add(-requestTime/2)) // when the answer left

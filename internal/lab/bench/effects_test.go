@@ -52,7 +52,7 @@ func effects(t *testing.T, webhooks []payloads.Payload) (list []Effect) {
 // effect puts rows and lets the fast path land them.
 func effect(t *testing.T, e Effect, rows []payloads.Payload) Effect {
 	t.Helper()
-	inBubble(t, localaws.Options{}, policy(4), func(w *world) {
+	inBubble(t, localaws.Options{}, policy(4), func(w *workbench) {
 		landed, done := atomic.Int64{}, make(chan struct{})
 		w.send = func(ctx context.Context, row outbox.Row) outbox.Outcome {
 			if landed.Add(1) == int64(len(rows)) {
@@ -60,7 +60,7 @@ func effect(t *testing.T, e Effect, rows []payloads.Payload) Effect {
 			}
 			return lands(ctx, row)
 		}
-		ctx, stop := context.WithCancel(w.Context())
+		ctx, stop := context.WithCancel(w.t.Context())
 		ended := make(chan struct{})
 		follow := func() {
 			defer close(ended)
@@ -94,7 +94,7 @@ func effect(t *testing.T, e Effect, rows []payloads.Payload) Effect {
 }
 
 // per fills in what effects cost in the mean.
-func (w *world) per(effects int, e *Effect) {
+func (w *workbench) per(effects int, e *Effect) {
 	n := float64(effects)
 	rows := w.sum("dynamodb", ofRows)
 	e.TableWrites, e.IndexWrites, e.Reads = rows.Write/n, rows.IndexWrite/n, (rows.Read+rows.IndexRead)/n
@@ -111,22 +111,22 @@ func ofRows(k ledger.Key) bool {
 }
 
 // open is how many rows are in some lane.
-func (w *world) open() int {
-	w.Helper()
-	out, err := w.client.Scan(w.Context(), &dynamodb.ScanInput{TableName: aws.String(schema.OutboxTable), IndexName: aws.String(schema.LaneIndex)})
+func (w *workbench) open() int {
+	w.t.Helper()
+	out, err := w.client.Scan(w.t.Context(), &dynamodb.ScanInput{TableName: aws.String(schema.OutboxTable), IndexName: aws.String(schema.LaneIndex)})
 	if err != nil {
-		w.Fatal(err)
+		w.t.Fatal(err)
 	}
 	return len(out.Items)
 }
 
 // put puts a payload's row and returns the size of its item. Other programs do not compress, so what stands for them
 // undoes it.
-func (w *world) put(p payloads.Payload, transaction, gzip bool) (bytes int) {
-	w.Helper()
+func (w *workbench) put(p payloads.Payload, transaction, gzip bool) (bytes int) {
+	w.t.Helper()
 	item, err := w.box.Item(landfall.Row{Destination: destination, Key: p.Name, Payload: p.Body})
 	if err != nil {
-		w.Fatal(err)
+		w.t.Fatal(err)
 	}
 	put := item.Put
 	if !gzip {
@@ -136,15 +136,15 @@ func (w *world) put(p payloads.Payload, transaction, gzip bool) (bytes int) {
 		}
 	}
 	if transaction {
-		_, err = w.client.TransactWriteItems(w.Context(), &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{item}})
+		_, err = w.client.TransactWriteItems(w.t.Context(), &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{item}})
 	} else {
-		_, err = w.client.PutItem(w.Context(), &dynamodb.PutItemInput{
+		_, err = w.client.PutItem(w.t.Context(), &dynamodb.PutItemInput{
 			TableName: put.TableName, Item: put.Item, ConditionExpression: put.ConditionExpression,
 			ExpressionAttributeNames: put.ExpressionAttributeNames, ExpressionAttributeValues: put.ExpressionAttributeValues,
 		})
 	}
 	if err != nil {
-		w.Fatal(err)
+		w.t.Fatal(err)
 	}
 	return itemSize(put.Item)
 }
@@ -181,7 +181,7 @@ func ofSize(t *testing.T, webhooks []payloads.Payload, bytes int) (rows []payloa
 		return text[:length]
 	}
 	overhead := 0
-	inBubble(t, localaws.Options{}, policy(4), func(w *world) {
+	inBubble(t, localaws.Options{}, policy(4), func(w *workbench) {
 		overhead = w.put(payloads.Payload{Name: "order-00", Body: body(0, 100)}, false, false) - 100
 	})
 	for i := range n {

@@ -16,7 +16,7 @@ import (
 // Rows come at random times, 20 a second. beside adds a row each second for a destination that hangs.
 func latency(t *testing.T, rows int, fast, beside bool) (l Latency) {
 	t.Helper()
-	inBubble(t, localaws.Options{Faults: hops(uint64(rows), false)}, policy(4), func(w *world) {
+	inBubble(t, localaws.Options{Faults: hops(uint64(rows), false)}, policy(4), func(w *workbench) {
 		var mu sync.Mutex
 		sent, committed := map[string]time.Time{}, map[string]time.Time{}
 		w.policy.Concurrency, w.hangs = 16, beside
@@ -27,7 +27,7 @@ func latency(t *testing.T, rows int, fast, beside bool) (l Latency) {
 			time.Sleep(sendTime)
 			return outbox.Completed("")
 		}
-		ctx, stop := context.WithCancel(w.Context())
+		ctx, stop := context.WithCancel(w.t.Context())
 		var running sync.WaitGroup
 		within := time.Duration(rows) * time.Second / 20
 		running.Go(func() {
@@ -48,7 +48,7 @@ func latency(t *testing.T, rows int, fast, beside bool) (l Latency) {
 			}
 		} else {
 			for begun := time.Now(); time.Since(begun) < within+3*time.Minute; time.Sleep(time.Minute) {
-				running.Go(func() { w.sweep(w.Context(), 0, 0) })
+				running.Go(func() { w.sweep(w.t.Context(), 0, 0) })
 			}
 		}
 		stop()

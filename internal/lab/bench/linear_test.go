@@ -24,7 +24,7 @@ func linear(t *testing.T, shards, concurrency int, window time.Duration) (l Line
 		}
 		return plan(r)
 	}}
-	inBubble(t, o, outbox.Policy{Shards: shards, Concurrency: concurrency}, func(w *world) {
+	inBubble(t, o, outbox.Policy{Shards: shards, Concurrency: concurrency}, func(w *workbench) {
 		const most = 1000 // writes of a partition in a second
 		enough := 1.2 * window.Seconds() * min(most, float64(concurrency)*float64(time.Second/(2*requestTime)))
 		for range int(math.Ceil(enough / 100)) {
@@ -36,7 +36,7 @@ func linear(t *testing.T, shards, concurrency int, window time.Duration) (l Line
 			landed.Add(1)
 			return outbox.Completed("")
 		}
-		ctx, stop := context.WithCancel(w.Context())
+		ctx, stop := context.WithCancel(w.t.Context())
 		var workers sync.WaitGroup
 		for part := range shards {
 			workers.Go(func() { w.sweep(ctx, part, shards) })

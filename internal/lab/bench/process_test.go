@@ -23,8 +23,8 @@ const controlsFor = outboxdb.ControlsFor
 
 // run runs one invocation in a process, with the destinations that it may send to: the one that was idle last if there
 // is one, as Lambda does.
-func (w *world) run(invocation func(*process, []outbox.Destination)) {
-	w.Helper()
+func (w *workbench) run(invocation func(*process, []outbox.Destination)) {
+	w.t.Helper()
 	w.mu.Lock()
 	var p *process
 	if n := len(w.idle); n > 0 {
@@ -35,9 +35,9 @@ func (w *world) run(invocation func(*process, []outbox.Destination)) {
 		client := dynamodb.NewFromConfig(w.account.Config(function))
 		p = &process{store: outboxdb.New(client, schema.OutboxTable), gate: outboxdb.Gate{Reader: outboxdb.NewControls(client, schema.ControlTable)}}
 	}
-	destinations, err := p.gate.Apply(w.Context(), w.destinations())
+	destinations, err := p.gate.Apply(w.t.Context(), w.destinations())
 	if err != nil {
-		w.Error(err)
+		w.t.Error(err)
 	}
 	invocation(p, destinations)
 	w.mu.Lock()
@@ -45,9 +45,9 @@ func (w *world) run(invocation func(*process, []outbox.Destination)) {
 	w.idle = append(w.idle, p)
 }
 
-// sweep is one invocation of dispatch, for a part of the shards. What ctx ends is no error.
-func (w *world) sweep(ctx context.Context, part, of int) (report outbox.Report) {
-	w.Helper()
+// sweep is one invocation of dispatch, for a part of the shards. Its end by ctx is not an error.
+func (w *workbench) sweep(ctx context.Context, part, of int) (report outbox.Report) {
+	w.t.Helper()
 	w.run(func(p *process, destinations []outbox.Destination) {
 		observer := w.observer()
 		d := outbox.Dispatcher{Store: p.store, Destinations: destinations, ClaimedBy: sweepID, Observer: observer, Part: part, Of: of}
@@ -56,14 +56,14 @@ func (w *world) sweep(ctx context.Context, part, of int) (report outbox.Report) 
 		var err error
 		report, err = d.RunOnce(invocation)
 		if err := errors.Join(err, observer.Flush()); err != nil && ctx.Err() == nil {
-			w.Error(err)
+			w.t.Error(err)
 		}
 	})
 	return report
 }
 
 // deliver is one invocation of stream.
-func (w *world) deliver(ctx context.Context, event []byte) error {
+func (w *workbench) deliver(ctx context.Context, event []byte) error {
 	rows, err := inserted(event)
 	if err != nil {
 		return err
@@ -80,14 +80,14 @@ func (w *world) deliver(ctx context.Context, event []byte) error {
 }
 
 // reconcile is one invocation of reconcile.
-func (w *world) reconcile() {
-	w.Helper()
+func (w *workbench) reconcile() {
+	w.t.Helper()
 	observer := w.observer()
 	r := outbox.Reconciler{
 		Store: outboxdb.New(dynamodb.NewFromConfig(w.account.Config(function)), schema.OutboxTable), Destinations: w.destinations(), Observer: observer,
 	}
-	_, err := r.RunOnce(w.Context())
+	_, err := r.RunOnce(w.t.Context())
 	if err := errors.Join(err, observer.Flush()); err != nil {
-		w.Error(err)
+		w.t.Error(err)
 	}
 }

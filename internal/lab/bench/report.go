@@ -3,8 +3,6 @@ package bench
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"reflect"
 )
 
@@ -132,21 +130,19 @@ type Routed struct {
 	Invocations float64            `json:"invocations"`
 }
 
-// report puts the figures that everybody asks for on top.
+// report puts the most wanted figures on top.
 func (d Details) report() (Report, error) {
 	r := Report{Details: d, RoutedWrites: d.Routed.Writes, RoutedRequests: d.Routed.SQSRequests}
 	var err error
-	effect := func(name, way string, gzip bool) Effect {
-		for _, e := range d.Effects {
-			if e.Name == name && e.Way == way && e.Gzip == gzip && e.Batch == fullBatch {
-				return e
-			}
+	writes := func(name, way string, gzip bool) float64 {
+		e := d.effect(name, way, gzip)
+		if e.Name == "" {
+			err = fmt.Errorf("no figure for %s, %s, gzip %v", name, way, gzip)
 		}
-		err = fmt.Errorf("no figure for %s, %s, gzip %v", name, way, gzip)
-		return Effect{}
+		return e.Writes()
 	}
-	r.Plain1KB, r.Tx1KB = effect(OneKB, Plain, true).Writes(), effect(OneKB, InTransaction, true).Writes()
-	r.PayloadsRaw, r.PayloadsGzip = effect(Webhooks, Plain, false).Writes(), effect(Webhooks, Plain, true).Writes()
+	r.Plain1KB, r.Tx1KB = writes(OneKB, Plain, true), writes(OneKB, InTransaction, true)
+	r.PayloadsRaw, r.PayloadsGzip = writes(Webhooks, Plain, false), writes(Webhooks, Plain, true)
 	for _, e := range d.Found {
 		r.Reads = max(r.Reads, d.FastPath.Reads, e.Reads)
 	}
@@ -204,17 +200,11 @@ func (d Details) micros(name string) float64 {
 	return 0
 }
 
-// save writes the report to a file, whose folder it makes.
+// save writes the report to a file.
 func (r Report) save(file string) error {
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encode the report: %w", err)
 	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return fmt.Errorf("make the report's folder: %w", err)
-	}
-	if err := os.WriteFile(file, append(text, '\n'), 0o644); err != nil {
-		return fmt.Errorf("write the report: %w", err)
-	}
-	return nil
+	return write(file, append(text, '\n'))
 }

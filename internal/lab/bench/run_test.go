@@ -1,11 +1,13 @@
 package bench
 
 import (
+	"bytes"
 	"encoding/xml"
 	"errors"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -26,7 +28,7 @@ BenchmarkSelect/cel/filter-2 	  100	 7000 ns/op
 --- FAIL: TestOther (0.00s)
 `
 
-func TestNoFigureOfGoTestIsMissed(t *testing.T) {
+func TestOutputOfGoTestIsRead(t *testing.T) {
 	t.Parallel()
 	var d Details
 	var said strings.Builder
@@ -40,14 +42,14 @@ func TestNoFigureOfGoTestIsMissed(t *testing.T) {
 		t.Errorf("%v, %v: %+v", own, decision, d.CPU)
 	}
 	if !strings.Contains(said.String(), "--- FAIL: TestOther") {
-		t.Errorf("a failure was not told: %s", said.String())
+		t.Errorf("the failure is missing: %s", said.String())
 	}
 	if err := d.parse(strings.NewReader("=== ATTR  T counted {\n"), func(string) {}); err == nil {
-		t.Error("figures that cannot be read are no error")
+		t.Error("unreadable figures: no error")
 	}
 }
 
-func TestNoTableGoesAstray(t *testing.T) {
+func TestTablesAreFilledInBetweenTheirMarks(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "page.md")
 	write := func(text string) {
@@ -56,25 +58,27 @@ func TestNoTableGoesAstray(t *testing.T) {
 		}
 	}
 	write("before\n" + opening("a") + "\nold\n" + closing + "\nbetween\n" + opening("b") + "\n" + closing + "\nafter\n")
+	a, b := table{Name: "a", Head: []string{"A", ""}, Rows: [][]string{{"x", "1"}}}, table{Name: "b", Head: []string{"B"}}
 	for range 2 { // the second time it changes nothing
-		if err := fill(file, map[string]string{"a": "| A |\n", "b": "| B |\n"}); err != nil {
+		if err := fill(file, []table{a, b}); err != nil {
 			t.Fatal(err)
 		}
-		want := "before\n" + opening("a") + "\n\n| A |\n\n" + closing + "\nbetween\n" + opening("b") + "\n\n| B |\n\n" + closing + "\nafter\n"
+		want := "before\n" + opening("a") + "\n\n| A |  |\n|---|---|\n| x | 1 |\n\n" + closing +
+			"\nbetween\n" + opening("b") + "\n\n| B |\n|---|\n\n" + closing + "\nafter\n"
 		if page, err := os.ReadFile(file); err != nil || string(page) != want {
 			t.Fatalf("%v\n%s\nwant\n%s", err, page, want)
 		}
 	}
-	if err := fill(file, map[string]string{"c": ""}); err == nil {
-		t.Error("a table without a place is no error")
+	if err := fill(file, []table{{Name: "c"}}); err == nil {
+		t.Error("a table without a place in the page: no error")
 	}
 }
 
-// TestNoPlotIsBroken, nor needs anything else.
-func TestNoPlotIsBroken(t *testing.T) {
+func TestPlotsAreSelfContainedSVG(t *testing.T) {
 	t.Parallel()
 	d := Details{CPU: []Benchmark{{Name: benchSDK, CPUNanos: 400_000}}}
 	d.Effects = []Effect{{Name: "1 <KB>", Way: InTransaction, Gzip: true, Batch: fullBatch, TableWrites: 4, IndexWrites: 2, MetricBytes: 300}}
+	d.Effects = append(d.Effects, Effect{Name: OneKB, Way: InTransaction, Gzip: true, Batch: 1, TableWrites: 5})
 	d.Deployed = []Claims{{Workers: 1}, {Workers: 64}}
 	d.Overlapping = []Claims{{Workers: 1}, {Workers: 64, Wasted: 63}}
 	d.FastPath.At, d.Beside.At, d.Counted.Sweep.At = make([]float64, 101), make([]float64, 101), make([]float64, 101)
@@ -83,22 +87,44 @@ func TestNoPlotIsBroken(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.Dollars = d.bills(d.Prices)
-	for name, plot := range d.plots() {
-		for decoder := xml.NewDecoder(strings.NewReader(plot)); ; {
+	d.Linear = []Linear{{Shards: 1}}
+	plots, err := d.plots()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range plots {
+		for decoder := xml.NewDecoder(bytes.NewReader(p.svg)); ; {
 			if _, err := decoder.Token(); errors.Is(err, io.EOF) {
 				break
 			} else if err != nil {
-				t.Fatalf("%s: %v\n%s", name, err, plot)
+				t.Fatalf("%s: %v\n%s", p.name, err, p.svg)
 			}
 		}
-		if strings.Contains(plot, "NaN") || strings.Contains(plot, "Inf") || strings.Count(plot, "http") != 1 {
-			t.Errorf("%s has a place that is no number, or needs something else:\n%s", name, plot)
+		svg := strings.ReplaceAll(string(p.svg), `="http://www.w3.org/`, "") // namespaces
+		if strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") || strings.Contains(svg, "http") {
+			t.Errorf("%s has a coordinate that is not a number, or an address outside it:\n%s", p.name, svg)
+		}
+	}
+	again, err := d.plots()
+	if err != nil || !slices.EqualFunc(plots, again, func(a, b plot) bool { return bytes.Equal(a.svg, b.svg) }) {
+		t.Errorf("drawn again, the plots differ: %v", err)
+	}
+	file := filepath.Join(t.TempDir(), "bench.html")
+	if err := (Report{Details: d}).saveHTML(file); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"<th>write units by itself", "<td>a million<td>", "<svg", "&lt;KB&gt;"} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("the HTML page lacks %s", want)
 		}
 	}
 }
 
-// TestNoLineIsMissingOnTheBill adds a bill up by hand.
-func TestNoLineIsMissingOnTheBill(t *testing.T) {
+func TestBillAddsUpAllItsLines(t *testing.T) {
 	t.Parallel()
 	p := Prices{Write: 1, Read: 10, SQSRequest: 100, Invocation: 1000, LogGB: 1 << 30, GBSecond: 1, MemoryMiB: 1024}
 	e := Effect{Batch: 10, TableWrites: 4, IndexWrites: 2, Reads: 1, ControlReads: 1, SQSRequests: 1, LogBytes: 1, MetricBytes: 1}

@@ -40,12 +40,12 @@ func trouble(t *testing.T, rows []payloads.Payload) []Effect {
 func troubled(t *testing.T, name string, rows []payloads.Payload, send sender) Effect {
 	t.Helper()
 	e := Effect{Name: name, Way: Plain, Gzip: true, Batch: fullBatch}
-	inBubble(t, localaws.Options{}, policy(1), func(w *world) {
+	inBubble(t, localaws.Options{}, policy(1), func(w *workbench) {
 		w.send, w.look = send, answers{}
 		for _, row := range rows {
 			e.Item = float64(w.put(row, false, true))
 		}
-		ctx, stop := context.WithCancel(w.Context())
+		ctx, stop := context.WithCancel(w.t.Context())
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
@@ -54,7 +54,7 @@ func troubled(t *testing.T, name string, rows []payloads.Payload, send sender) E
 		time.Sleep(10 * time.Second)
 		stop()
 		<-ended
-		w.sweep(w.Context(), 0, 0)
+		w.sweep(w.t.Context(), 0, 0)
 		time.Sleep(time.Hour)
 		w.reconcile()
 		w.per(len(rows), &e)
@@ -77,11 +77,11 @@ func found(t *testing.T) (list []Effect) {
 	const due = 1000
 	for _, later := range []int{0, 3000} {
 		e := Effect{Name: fmt.Sprintf("%d rows due, among %d that are not", due, later), Way: InTransaction, Gzip: true}
-		inBubble(t, localaws.Options{}, outbox.Policy{Shards: 4}, func(w *world) {
+		inBubble(t, localaws.Options{}, outbox.Policy{Shards: 4}, func(w *workbench) {
 			w.fill(due, time.Time{})
 			w.fill(later, time.Now().Add(24*time.Hour))
 			before := w.sum("dynamodb", ofRows)
-			if report := w.sweep(w.Context(), 0, 0); len(report.Completed) != due {
+			if report := w.sweep(w.t.Context(), 0, 0); len(report.Completed) != due {
 				t.Errorf("%s: %d completed", e.Name, len(report.Completed))
 			}
 			w.per(due, &e)
@@ -95,8 +95,8 @@ func found(t *testing.T) (list []Effect) {
 }
 
 // fill puts rows as fast as that goes.
-func (w *world) fill(rows int, notBefore time.Time) {
-	w.Helper()
+func (w *workbench) fill(rows int, notBefore time.Time) {
+	w.t.Helper()
 	const most = 100 // items of a transaction
 	var items []types.TransactWriteItem
 	for i := range rows {
@@ -104,13 +104,13 @@ func (w *world) fill(rows int, notBefore time.Time) {
 			Destination: destination, Key: fmt.Sprintf("order-%d", w.filled), Payload: []byte("{}"), NotBefore: notBefore,
 		})
 		if err != nil {
-			w.Fatal(err)
+			w.t.Fatal(err)
 		}
 		items = append(items, item)
 		w.filled++
 		if len(items) == most || i == rows-1 {
-			if _, err := w.client.TransactWriteItems(w.Context(), &dynamodb.TransactWriteItemsInput{TransactItems: items}); err != nil {
-				w.Fatal(err)
+			if _, err := w.client.TransactWriteItems(w.t.Context(), &dynamodb.TransactWriteItemsInput{TransactItems: items}); err != nil {
+				w.t.Fatal(err)
 			}
 			items = nil
 		}
@@ -121,9 +121,9 @@ func (w *world) fill(rows int, notBefore time.Time) {
 // rows meet all kinds of ends.
 func idle(t *testing.T) (month Idle) {
 	const minutes = 30 * 24 * 60
-	inBubble(t, localaws.Options{}, policy(1), func(w *world) {
+	inBubble(t, localaws.Options{}, policy(1), func(w *workbench) {
 		w.look = answers{}
-		w.sweep(w.Context(), 0, 0)
+		w.sweep(w.t.Context(), 0, 0)
 		w.reconcile()
 		var e Effect
 		w.per(1, &e)
@@ -132,7 +132,7 @@ func idle(t *testing.T) (month Idle) {
 		}
 		w.metrics.Range(func(any, any) bool { month.Metrics++; return true })
 	})
-	inBubble(t, localaws.Options{}, policy(1), func(w *world) {
+	inBubble(t, localaws.Options{}, policy(1), func(w *workbench) {
 		w.look = answers{}
 		n := 0
 		w.send = func(context.Context, outbox.Row) outbox.Outcome {
@@ -142,7 +142,7 @@ func idle(t *testing.T) (month Idle) {
 		w.fill(8, time.Time{})
 		time.Sleep(time.Minute)
 		w.policy.Concurrency = 1
-		w.sweep(w.Context(), 0, 0)
+		w.sweep(w.t.Context(), 0, 0)
 		time.Sleep(time.Hour)
 		w.reconcile()
 		w.metrics.Range(func(any, any) bool { month.BusyMetrics++; return true })

@@ -19,8 +19,7 @@ import (
 // application is what the ledger calls the application.
 const application = "application"
 
-// put is the application: it puts every third row in a transaction with an item of its own, the others by
-// themselves.
+// put is the application: it puts every third row in a transaction with an order, the others by themselves.
 func (d *demo) put(ctx context.Context) error {
 	client := d.desk.DynamoDB(application)
 	if err := createOrders(ctx, client, d.orders); err != nil {
@@ -48,7 +47,7 @@ func (d *demo) put(ctx context.Context) error {
 			return fmt.Errorf("put %s: %w", e.payload.Name, err)
 		}
 	}
-	fmt.Fprintf(d.out, "put, %d of them in a transaction with an item of the application's own\n", inTransactions)
+	fmt.Fprintf(d.out, "all rows put, %d of them in a transaction with an order of the application\n", inTransactions)
 	return nil
 }
 

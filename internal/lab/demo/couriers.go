@@ -30,18 +30,18 @@ const (
 	hidden = 5 * time.Second
 )
 
-// couriers are the consumers of the group, and what they saw.
+// couriers are the consumers of the group and what they saw.
 type couriers struct {
 	d   *demo
 	all sync.WaitGroup
-	// killPicky ends picky as a crash would: what it has is left as it is.
+	// killPicky ends picky as a crash would: its messages stay as they are.
 	killPicky context.CancelFunc
 
 	mu sync.Mutex
 	// accepted are the consumers that accepted a message, as they saw it, by message id.
 	accepted map[string][]string
 	declined int
-	// refused counts acceptances that came too late and were told so.
+	// refused counts acceptances that came too late.
 	refused  int
 	problems []string
 }
@@ -64,7 +64,7 @@ func (c *couriers) consumer(name string, busy func(context.Context, types.Messag
 	})
 }
 
-// consume starts a worker that accepts, works and deletes. With working, it declines what is too much for it.
+// consume starts a worker that accepts, works and deletes. With working, it declines while it is busy.
 func (c *couriers) consume(ctx context.Context, name string, working *atomic.Int32) {
 	var busy func(context.Context, types.Message) bool
 	if working != nil {
@@ -103,8 +103,8 @@ func (c *couriers) consume(ctx context.Context, name string, working *atomic.Int
 	})
 }
 
-// comeBack has picky work what it had accepted when it died, which its queue shows again: one that dies may never have
-// heard that it had a message. It returns once so many messages are accepted as the consumers saw it, or after a while.
+// comeBack restarts picky, whose queue shows again what it had accepted when it was killed: its acceptance may have been
+// written without picky learning so. It returns once the consumers know of n acceptances, or after a while.
 func (c *couriers) comeBack(ctx context.Context, n int) {
 	c.consume(ctx, "picky", nil)
 	ctx, cancel := context.WithTimeout(ctx, 4*hidden)
@@ -118,7 +118,7 @@ func (c *couriers) comeBack(ctx context.Context, n int) {
 	}
 }
 
-// beSilent receives messages, says nothing, and wants each when its time is over.
+// beSilent receives messages and tries to accept each one long after its deadline.
 func (c *couriers) beSilent(ctx context.Context, name string) {
 	queue, worker := c.d.desk.SQS(name), c.consumer(name, nil)
 	url, err := c.d.desk.QueueURL(ctx, c.d.queueOf(name))
@@ -157,7 +157,7 @@ func (c *couriers) beSilent(ctx context.Context, name string) {
 	}
 }
 
-// accepts notes an acceptance that a consumer was told of. A consumer may be told twice of its own.
+// accepts notes an acceptance that a consumer learnt of. It may learn of the same one twice.
 func (c *couriers) accepts(name string, msg types.Message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -172,7 +172,7 @@ func (c *couriers) objects(problem string) {
 	c.problems = append(c.problems, problem)
 }
 
-// took is how many messages were accepted.
+// took is how many messages were accepted, as far as consumers know.
 func (c *couriers) took() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -21,9 +21,9 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// TestWhatTheDeadHadAcceptedIsNotLost has picky die after its acceptance was written and before it heard so. What is not in
-// its queue is lost all the same, and a row of which nobody knows what became is no good end.
-func TestWhatTheDeadHadAcceptedIsNotLost(t *testing.T) {
+// TestKilledCouriersAcceptedMessageIsFoundInItsQueue has picky die after its acceptance was written and before it learnt
+// so. A message that is not in its queue counts as lost, and a row that was not settled as a problem.
+func TestKilledCouriersAcceptedMessageIsFoundInItsQueue(t *testing.T) {
 	t.Parallel()
 	server, err := localaws.Listen("127.0.0.1:0", localaws.New(localaws.Options{}))
 	if err != nil {

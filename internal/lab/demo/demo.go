@@ -58,9 +58,9 @@ var destinations = []string{"charge", "payout", "mail", "partner"}
 
 // demo is one run of the demonstration.
 type demo struct {
-	Options
-	out   io.Writer
-	begun time.Time
+	options Options
+	out     io.Writer
+	begun   time.Time
 	// folder, names that begin with prefix, and the table orders are of this run alone: others may run beside it, and an endpoint may
 	// outlive it.
 	folder, prefix, orders string
@@ -92,7 +92,7 @@ type killed struct {
 // Run runs the demo and returns its summary. It does not return an error for a bad verdict: see
 // [Summary.Err].
 func Run(ctx context.Context, o Options) (_ *Summary, err error) {
-	d := &demo{Options: o, out: o.Output, begun: time.Now(), byName: map[string]outbox.ID{}}
+	d := &demo{options: o, out: o.Output, begun: time.Now(), byName: map[string]outbox.ID{}}
 	if err := d.makeFolder(); err != nil {
 		return nil, err
 	}
@@ -148,26 +148,26 @@ func Run(ctx context.Context, o Options) (_ *Summary, err error) {
 
 // makeFolder makes this run's own folder, and forgets what an earlier run concluded.
 func (d *demo) makeFolder() (err error) {
-	if err := os.MkdirAll(d.Folder, 0o755); err != nil {
+	if err := os.MkdirAll(d.options.Folder, 0o755); err != nil {
 		return fmt.Errorf("make the demonstration's folder: %w", err)
 	}
 	if err := os.Remove(d.summaryFile()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("forget the last run: %w", err)
 	}
-	if d.folder, err = os.MkdirTemp(d.Folder, "demo-"); err != nil {
+	if d.folder, err = os.MkdirTemp(d.options.Folder, "demo-"); err != nil {
 		return fmt.Errorf("make the demonstration's folder: %w", err)
 	}
 	return nil
 }
 
-func (d *demo) summaryFile() string { return filepath.Join(d.Folder, "run.json") }
+func (d *demo) summaryFile() string { return filepath.Join(d.options.Folder, "run.json") }
 
-// prepare reads the payloads and draws the plan.
+// prepare reads the payloads and draws the plan from the seed.
 func (d *demo) prepare(ctx context.Context) error {
-	folder := d.Payloads
+	folder := d.options.Payloads
 	if folder == "" {
 		var err error
-		if folder, err = payloads.Recorded(ctx, d.Source); err != nil {
+		if folder, err = payloads.Recorded(ctx, d.options.Source); err != nil {
 			return fmt.Errorf("%w (or name a folder of your own with --payloads)", err)
 		}
 	}
@@ -176,19 +176,19 @@ func (d *demo) prepare(ctx context.Context) error {
 		return err
 	}
 	d.payloads = all
-	if d.Rows == 0 {
-		d.Rows = len(all) * len(destinations)
+	if d.options.Rows == 0 {
+		d.options.Rows = len(all) * len(destinations)
 	}
 	var names []string
-	for i := range d.Rows {
+	for i := range d.options.Rows {
 		p := all[i/len(destinations)%len(all)]
 		e := effect{outbox.ID{Destination: destinations[i%len(destinations)], Key: keyOf(p, i/len(destinations)/len(all))}, p}
 		d.effects = append(d.effects, e)
 		d.byName[e.name()] = e.ID
 		names = append(names, e.name())
 	}
-	d.remote = newRemote(newPlan(d.Seed, names), d.kill)
-	fmt.Fprintf(d.out, "%d rows from %d real payloads to %d destinations, seed %d\n", d.Rows, len(all), len(destinations), d.Seed)
+	d.remote = newRemote(newPlan(d.options.Seed, names), d.kill)
+	fmt.Fprintf(d.out, "%d rows from %d real payloads to %d destinations, seed %d\n", d.options.Rows, len(all), len(destinations), d.options.Seed)
 	return nil
 }
 
@@ -210,20 +210,20 @@ func (d *demo) start(ctx context.Context, main, partner string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(d.out, "building the functions")
+	fmt.Fprintln(d.out, "building the functions' binaries")
 	d.desk, err = desk.Start(ctx, desk.Options{
-		Source: d.Source, Config: cfg, Folder: d.folder, Endpoint: d.Endpoint, Prefix: d.prefix, Output: log, KeepRequests: -1,
+		Source: d.options.Source, Config: cfg, Folder: d.folder, Endpoint: d.options.Endpoint, Prefix: d.prefix, Output: log, KeepRequests: -1,
 	})
 	if err != nil {
 		return err
 	}
 	d.store = outboxdb.New(d.desk.DynamoDB("demo"), d.desk.OutboxTable())
-	where := "an AWS in this process"
-	if d.Endpoint != "" {
-		where = "an AWS that was there"
+	where := "local AWS in this process"
+	if d.options.Endpoint != "" {
+		where = "AWS of --endpoint-url"
 	}
-	fmt.Fprintf(d.out, "%s at %s; the functions' binaries, told of new rows by the table's stream, of messages by\n"+
-		"queues, and started every %v (their log: %s)\n", where, d.desk.Endpoint, sweepEvery, log.path)
+	fmt.Fprintf(d.out, "%s: %s\nthe table's stream, the queues and a schedule (every %v) start the functions; their log: %s\n",
+		where, d.desk.Endpoint, sweepEvery, log.path)
 	return nil
 }
 
@@ -231,7 +231,7 @@ func (d *demo) start(ctx context.Context, main, partner string) error {
 func (d *demo) stop() (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	if d.Endpoint != "" {
+	if d.options.Endpoint != "" {
 		_, failed := d.desk.DynamoDB("demo").DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &d.orders})
 		err = errors.Join(failed, d.desk.Remove(ctx))
 	}
@@ -244,11 +244,11 @@ func (d *demo) kill(name string) {
 	defer cancel()
 	row, err := d.store.Get(ctx, d.byName[name])
 	if err != nil {
-		fmt.Fprintf(d.out, "could not find whom to kill: %v\n", err)
+		fmt.Fprintf(d.out, "cannot read the row whose sender is to be killed: %v\n", err)
 		return
 	}
 	if err := d.desk.Stack.Kill(row.ClaimedBy); err != nil {
-		fmt.Fprintf(d.out, "could not kill the sender of %s: %v\n", row.ID, err)
+		fmt.Fprintf(d.out, "cannot kill the process that sends %s: %v\n", row.ID, err)
 		return
 	}
 	dead := killed{row.ClaimedBy, map[outbox.ID]string{row.ID: row.Token}}
@@ -262,8 +262,7 @@ func (d *demo) kill(name string) {
 	d.killed = append(d.killed, dead)
 }
 
-// watch prints how far it is, until no row is due or dispatching, and none is unknown that somebody can be
-// asked about.
+// watch prints the progress until every row has ended, or is unknown and its remote cannot be asked.
 func (d *demo) watch(ctx context.Context) error {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
@@ -275,10 +274,10 @@ func (d *demo) watch(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil: // the functions go on; so does the watch
-			fmt.Fprintf(d.out, "%3ds  could not look: %v\n", elapsed, err)
+			fmt.Fprintf(d.out, "%3ds  cannot read the rows: %v\n", elapsed, err)
 		case elapsed%2 == 0 || ended:
 			d.mu.Lock()
-			fmt.Fprintf(d.out, "%3ds  landed %4d  due %4d  failed %3d  unknown %3d  processes killed %d\n",
+			fmt.Fprintf(d.out, "%3ds  completed %4d  open %4d  failed %3d  unknown %3d  processes killed %d\n",
 				elapsed, len(d.effects)-p.due-p.unknown-p.failed, p.due, p.failed, p.unknown, len(d.killed))
 			d.mu.Unlock()
 		}
@@ -292,8 +291,7 @@ func (d *demo) watch(ctx context.Context) error {
 	}
 }
 
-// progress is how many rows are in which lanes; asking counts the unknown ones that somebody can be asked
-// about.
+// progress counts rows by lane; asking counts the unknown ones whose remote can be asked.
 type progress struct{ due, failed, unknown, asking int }
 
 func (d *demo) progress(ctx context.Context) (p progress, err error) {

@@ -46,7 +46,7 @@ func TestScriptsEndAsTheProtocolSays(t *testing.T) {
 	}
 }
 
-func TestNoPlanIsWithoutKills(t *testing.T) {
+func TestEveryPlanKillsSendersBeforeAndAfterTheWork(t *testing.T) {
 	t.Parallel()
 	var rows []string
 	for _, destination := range destinations {
@@ -72,8 +72,8 @@ func TestNoPlanIsWithoutKills(t *testing.T) {
 	}
 }
 
-// TestRowsSeedAndPayloadsAreNotPassedOver takes two files for ten rows: keys are used again for nothing else.
-func TestRowsSeedAndPayloadsAreNotPassedOver(t *testing.T) {
+// TestRowsAreMadeFromPayloadsAndSeed makes ten rows of two files: each row has a key of its own.
+func TestRowsAreMadeFromPayloadsAndSeed(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	for _, name := range []string{"a b.json", "c.json"} {
@@ -82,7 +82,7 @@ func TestRowsSeedAndPayloadsAreNotPassedOver(t *testing.T) {
 		}
 	}
 	prepared := func(seed uint64) *demo {
-		d := &demo{Options: Options{Payloads: folder, Rows: 10, Seed: seed}, out: io.Discard, byName: map[string]outbox.ID{}}
+		d := &demo{options: Options{Payloads: folder, Rows: 10, Seed: seed}, out: io.Discard, byName: map[string]outbox.ID{}}
 		if err := d.prepare(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -105,8 +105,8 @@ func TestRowsSeedAndPayloadsAreNotPassedOver(t *testing.T) {
 	}
 }
 
-// TestTheVerdictIsNotAlwaysGood breaks what the verdict is about, one thing at a time.
-func TestTheVerdictIsNotAlwaysGood(t *testing.T) {
+// TestVerdictNamesEachProblem breaks what the verdict is about, one thing at a time.
+func TestVerdictNamesEachProblem(t *testing.T) {
 	t.Parallel()
 	lane := outbox.Lane{Kind: outbox.DueLane, Destination: "mail"}
 	good := func(c *Counts) { c.Retried, c.TakenOver, c.Killed, c.Reconciled = 1, 1, 1, 1 }
@@ -145,7 +145,7 @@ func TestTheVerdictIsNotAlwaysGood(t *testing.T) {
 	}
 }
 
-func TestAnEndThatTheScriptDoesNotAllowIsAProblem(t *testing.T) {
+func TestEndThatTheScriptDoesNotAllowIsAProblem(t *testing.T) {
 	t.Parallel()
 	e := effect{ID: outbox.ID{Destination: "mail", Key: "k"}}
 	d := &demo{remote: newRemote(plan{"mail/k": {reject}}, nil)}
@@ -172,8 +172,8 @@ func TestAnEndThatTheScriptDoesNotAllowIsAProblem(t *testing.T) {
 	}
 }
 
-// TestRunJSONIsNotOfAnotherForm, because others read it.
-func TestRunJSONIsNotOfAnotherForm(t *testing.T) {
+// TestRunJSONKeepsItsForm, because other programs read it.
+func TestRunJSONKeepsItsForm(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "run.json")
 	s := Summary{

@@ -30,9 +30,9 @@ const (
 
 func (a act) String() string {
 	return [acts]string{
-		"accepted", "asked to wait (429)", "refused for now (425)", "unavailable (503)", "did the work, answered 500",
+		"accepted", "asked to wait (429)", "refused for now (425)", "was unavailable (503)", "did the work and answered 500",
 		"stalled without doing the work", "did the work and stalled", "cut the connection without doing the work",
-		"did the work and cut the connection", "cut the connection and did the work later", "rejected (422)", "sender killed before the work", "sender killed after the work",
+		"did the work and cut the connection", "cut the connection and did the work later", "rejected (422)", "saw its sender killed before the work", "saw its sender killed after the work",
 	}[a]
 }
 
@@ -45,7 +45,7 @@ func (a act) works() bool {
 	return false
 }
 
-// certain reports whether the sender learns that nothing happened.
+// certain reports whether the sender learns that the act had no effect.
 func (a act) certain() bool { return a == askToWait || a == refuse || a == reject }
 
 // stalls reports whether the sender is expected to give up before an answer.

@@ -33,8 +33,8 @@ type remote struct {
 	lookups  map[string]int
 	// known are the keys that a deduplicating destination has seen work for.
 	known map[string]bool
-	// disturbed rows had a request that the plan meant to answer, but this machine was too slow: the
-	// sender had given up, or may have.
+	// disturbed rows had a request that the plan meant to answer, but this machine was so slow that the
+	// sender may have given up.
 	disturbed map[string]bool
 	did       [acts]int
 	repeated  int

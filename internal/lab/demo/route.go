@@ -20,7 +20,7 @@ import (
 const (
 	group       = "couriers"
 	courierJobs = "courier-jobs"
-	// messages are routed at least.
+	// messages is how many are routed.
 	messages = 240
 	// routingPatience bounds the second act.
 	routingPatience = 60 * time.Second
@@ -31,7 +31,7 @@ func (d *demo) queueOf(consumer string) string { return d.prefix + "-" + consume
 
 // route is the second act: rows become messages for a group of couriers, one of which dies while another joins.
 func (d *demo) route(ctx context.Context) (*Routing, error) {
-	fmt.Fprintf(d.out, "\n%d more rows, each for one of three couriers: steady works, picky declines while it is busy, silent says nothing\n", messages)
+	fmt.Fprintf(d.out, "\n%d more rows, each routed to one of three couriers: steady accepts, picky declines while it is busy, silent does not answer\n", messages)
 	working, stop := context.WithCancel(ctx)
 	c := &couriers{d: d, accepted: map[string][]string{}}
 	defer func() { stop(); c.all.Wait() }()
@@ -44,7 +44,7 @@ func (d *demo) route(ctx context.Context) (*Routing, error) {
 	joined := false
 	for begun, said := time.Now(), 0; ; {
 		open, err := d.open(ctx, receipts, ids)
-		if err == nil && open == 0 { // the rows hear of it a little later
+		if err == nil && open == 0 { // their rows are settled a little later
 			open, err = d.inLane(ctx, outbox.Lane{Kind: outbox.DueLane, Destination: courierJobs})
 		}
 		if err != nil {
@@ -56,10 +56,10 @@ func (d *demo) route(ctx context.Context) (*Routing, error) {
 			if err := d.join(ctx, c, working); err != nil {
 				return nil, err
 			}
-			fmt.Fprintf(d.out, "%3ds  accepted %4d  picky is dead, late has joined\n", d.elapsed(), took)
+			fmt.Fprintf(d.out, "%3ds  accepted %4d of %d; picky was killed, late joined\n", d.elapsed(), took, messages)
 		} else if d.elapsed() > said {
 			said = d.elapsed()
-			fmt.Fprintf(d.out, "%3ds  accepted %4d  of %d\n", said, took, messages)
+			fmt.Fprintf(d.out, "%3ds  accepted %4d of %d\n", said, took, messages)
 		}
 		if open == 0 || time.Since(begun) > routingPatience {
 			break
@@ -70,7 +70,7 @@ func (d *demo) route(ctx context.Context) (*Routing, error) {
 			return nil, ctx.Err()
 		}
 	}
-	select { // silent is to be told that it is too late
+	select { // until silent has been refused
 	case <-time.After(tooLate):
 	case <-ctx.Done():
 	}
@@ -104,7 +104,7 @@ func (d *demo) putJobs(ctx context.Context) (ids []routing.ID, err error) {
 	return ids, nil
 }
 
-// join adds a consumer that the configuration does not know, as one that comes and goes would add itself.
+// join adds a consumer that is not in the configuration, as a worker that comes and goes adds itself.
 func (d *demo) join(ctx context.Context, c *couriers, working context.Context) error {
 	name := "late"
 	queue := d.queueOf(name)

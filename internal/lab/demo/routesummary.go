@@ -39,7 +39,7 @@ type Routing struct {
 	problems []string
 }
 
-// countRouting holds the receipts against what the consumers saw.
+// countRouting compares the receipts with what the consumers saw.
 func (d *demo) countRouting(ctx context.Context, c *couriers, receipts *routingdb.Receipts, ids []routing.ID) (*Routing, error) {
 	r := &Routing{Messages: len(ids), Declined: c.declined, TooLate: c.refused, By: map[string]int{}, problems: c.problems}
 	dead := 0
@@ -77,7 +77,7 @@ func (d *demo) countRouting(ctx context.Context, c *couriers, receipts *routingd
 			}
 		}
 	}
-	// A message that is accepted was sent, and its row is to know.
+	// A message that is accepted was sent: its row must be completed.
 	for _, kind := range []outbox.LaneKind{outbox.DueLane, outbox.FailedLane, outbox.UnknownLane} {
 		lane := outbox.Lane{Kind: kind, Destination: courierJobs}
 		if n, err := d.inLane(ctx, lane); err != nil {
@@ -97,7 +97,7 @@ func (d *demo) countRouting(ctx context.Context, c *couriers, receipts *routingd
 	return r, nil
 }
 
-// judge adds to the problems what the counts say. Nobody is left alone with a message, so that the plan allows no dead
+// judge adds to the problems what the counts say. Each message always has a courier left, so the plan allows no dead
 // letters.
 func (r *Routing) judge() {
 	for _, must := range []struct {
@@ -116,12 +116,12 @@ func (r *Routing) judge() {
 }
 
 func (d *demo) printRouting(r *Routing) {
-	fmt.Fprintf(d.out, "\nthe %d messages for couriers:\n", r.Messages)
+	fmt.Fprintf(d.out, "\nthe %d messages were accepted by:\n", r.Messages)
 	for _, name := range slices.Sorted(maps.Keys(r.By)) {
-		fmt.Fprintf(d.out, "  %5d  accepted by %s\n", r.By[name], name)
+		fmt.Fprintf(d.out, "  %5d  %s\n", r.By[name], name)
 	}
-	fmt.Fprintf(d.out, "%d of %d accepted on the first try, %d rerouted; declined %d times; %d times a courier wanted a message too late, and was refused\n",
-		r.FirstTry, r.Messages, r.Rerouted, r.Declined, r.TooLate)
-	fmt.Fprintf(d.out, "from a deadline that passed to the next courier: median %.0f ms, worst %.0f ms\n", r.RerouteMedian, r.RerouteWorst)
+	fmt.Fprintf(d.out, "accepted on the first try %d, rerouted %d; declined %d times; late acceptances refused %d\n",
+		r.FirstTry, r.Rerouted, r.Declined, r.TooLate)
+	fmt.Fprintf(d.out, "from a missed deadline to the next courier: median %.0f ms, worst %.0f ms\n", r.RerouteMedian, r.RerouteWorst)
 	fmt.Fprintf(d.out, "accepted twice %d, lost %d, still open %d, dead letters %d\n", r.AcceptedTwice, r.Lost, r.Open, r.DeadLettered)
 }

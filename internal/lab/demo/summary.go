@@ -26,7 +26,7 @@ type Summary struct {
 	Cost    *Cost    `json:"cost"`
 	Routing *Routing `json:"routing"`
 
-	// problems are what the verdict objects to.
+	// problems make the verdict bad.
 	problems []string
 }
 
@@ -65,17 +65,17 @@ type Cost struct {
 	Calls      float64 `json:"calls_per_effect"`
 }
 
-// Err says that something is wrong with the run, nil if nothing is; the output has all of it.
+// Err is nil if the run found no problem. The output lists all problems.
 func (s *Summary) Err() error {
 	if len(s.problems) == 0 {
 		return nil
 	}
-	return fmt.Errorf("the verdict is bad, for %d reasons; the first is: %s", len(s.problems), s.problems[0])
+	return fmt.Errorf("the run found %d problems; the first: %s", len(s.problems), s.problems[0])
 }
 
-// summarise holds the rows against the remote's log, prints what it finds and writes run.json.
+// summarise compares the rows with the remote's log, prints what it finds and writes run.json.
 func (d *demo) summarise(ctx context.Context, cost *Cost, routing *Routing) (*Summary, error) {
-	s := &Summary{Seed: d.Seed, Cost: cost, Routing: routing, problems: routing.problems}
+	s := &Summary{Seed: d.options.Seed, Cost: cost, Routing: routing, problems: routing.problems}
 	each := map[string]*Counts{}
 	for _, name := range destinations {
 		each[name] = &Counts{}
@@ -147,9 +147,9 @@ func (d *demo) count(c *Counts, row outbox.Row, effects, lookups int) {
 	}
 }
 
-// unexpected says how a row's end differs from what its script allows. Where the script was disturbed (its
-// sender was killed, or this machine was so slow that the sender gave up, or may have) an answer of the
-// remote was not heard, and the row may have ended otherwise: only the remote's log judges it then.
+// unexpected says how a row's end differs from what its script allows, "" if it does not. If the script was disturbed
+// (the sending process was killed, or this machine was so slow that it may have given up), an answer of the remote was
+// lost and the row may have ended otherwise: then only the remote's log judges it.
 func (d *demo) unexpected(e effect, row outbox.Row) string {
 	d.remote.mu.Lock()
 	defer d.remote.mu.Unlock()
@@ -159,12 +159,12 @@ func (d *demo) unexpected(e effect, row outbox.Row) string {
 	disturbed := d.remote.disturbed[e.name()] || row.AttemptCount > d.remote.requests[e.name()] || d.killedWith(row) ||
 		row.Code == gaveUp && !slices.ContainsFunc(script, act.stalls)
 	if row.Status == outbox.StatusOutcomeUnknown && to.canBeAsked {
-		return fmt.Sprintf("row %s is unknown still, though the remote can be asked", row.ID)
+		return fmt.Sprintf("row %s is outcome_unknown, although its remote can be asked", row.ID)
 	}
 	if row.Status == want || disturbed {
 		return ""
 	}
-	return fmt.Sprintf("row %s is %s (%s), its script ends in %s", row.ID, row.Status, row.Code, want)
+	return fmt.Sprintf("row %s is %s (%s); its script ends in %s", row.ID, row.Status, row.Code, want)
 }
 
 // killedWith reports whether a process was killed that had claimed the row.
@@ -172,7 +172,7 @@ func (d *demo) killedWith(row outbox.Row) bool {
 	return slices.ContainsFunc(d.killed, func(k killed) bool { _, held := k.tokens[row.ID]; return held })
 }
 
-// countTakeOvers counts the rows that a dead process held and holds no more.
+// countTakeOvers counts the rows that a killed process had claimed and another took over.
 func (d *demo) countTakeOvers(ctx context.Context, each map[string]*Counts) {
 	for _, k := range d.killed {
 		for id, token := range k.tokens {
@@ -254,15 +254,15 @@ func (d *demo) print(s *Summary, each map[string]*Counts) {
 			c.Attempts, c.Retried, c.TakenOver, c.Reconciled, c.Effects, c.Duplicates, c.Lost)
 	}
 	_ = table.Flush()
-	fmt.Fprintf(d.out, "\nrows that needed one attempt left %.0f ms after they were put (median)\n", s.Outbox.LeftAfter)
+	fmt.Fprintf(d.out, "\nfrom put to claim, rows with one attempt: median %.0f ms\n", s.Outbox.LeftAfter)
 	fmt.Fprintln(d.out, "\nwhat the remote did with the requests that reached it:")
 	for a, n := range d.remote.did {
 		fmt.Fprintf(d.out, "  %5d  %s\n", n, act(a))
 	}
-	fmt.Fprintf(d.out, "  %5d  times it recognised a repeated key, and did nothing again\n", d.remote.repeated)
+	fmt.Fprintf(d.out, "  %5d  of these repeated an idempotency key that it recognised, and had no further effect\n", d.remote.repeated)
 	if s.Outbox.Unknown > 0 {
-		fmt.Fprintf(d.out, "\n%d rows wait for a person, as outcome_unknown: an attempt may have arrived, sending again could double the\n", s.Outbox.Unknown)
-		fmt.Fprintln(d.out, "effect, and their remote cannot be asked. (landfall rows resolve is for that.) Landfall never guesses.")
+		fmt.Fprintf(d.out, "\n%d rows are outcome_unknown and wait for a person: an attempt may have arrived, sending again could double the\n", s.Outbox.Unknown)
+		fmt.Fprintln(d.out, "effect, and the remote cannot be asked. Landfall never guesses: landfall rows resolve records what a person found out.")
 	}
 	d.printRouting(s.Routing)
 	d.verdict(d.out, s)
@@ -280,12 +280,12 @@ func spread(all []time.Duration) (median, worst float64) {
 
 func (d *demo) verdict(out io.Writer, s *Summary) {
 	if s.Cost != nil {
-		fmt.Fprintf(out, "\nper effect, counted: %.2f write units, %.2f read units, %.2f requests to DynamoDB\n", s.Cost.WriteUnits, s.Cost.ReadUnits, s.Cost.Calls)
+		fmt.Fprintf(out, "\ncounted per effect: %.2f write units, %.2f read units, %.2f requests to DynamoDB\n", s.Cost.WriteUnits, s.Cost.ReadUnits, s.Cost.Calls)
 	}
-	fmt.Fprintf(out, "\nduplicates %d, lost %d, failed though it landed %d, still open %d   (%.1f s)\n",
+	fmt.Fprintf(out, "\nduplicates %d, lost %d, failed although it took effect %d, still open %d   (%.1f s)\n",
 		s.Outbox.Duplicates, s.Outbox.Lost, s.Outbox.FailedWithEffect, s.Outbox.Open, s.Seconds)
 	if len(s.problems) == 0 {
-		fmt.Fprintf(out, "GOOD: %d processes were killed in mid-send, every row ended as it may, and every message reached one courier.\n", s.Outbox.Killed)
+		fmt.Fprintf(out, "GOOD: %d processes were killed in mid-send; every row ended as it should, and every message reached exactly one courier.\n", s.Outbox.Killed)
 		return
 	}
 	fmt.Fprintln(out, "BAD:")

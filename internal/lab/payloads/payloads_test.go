@@ -10,14 +10,14 @@ import (
 	"github.com/landfall-dev/landfall/internal/lab/payloads"
 )
 
-func TestNoFileIsLeftOutOrNamedAsNoHeaderCould(t *testing.T) {
+func TestEveryFileIsLoadedUnderAHeaderSafeName(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	if _, err := payloads.Load(folder); err == nil {
-		t.Error("an empty folder is no error")
+		t.Error("Load accepts an empty folder")
 	}
 	if _, err := payloads.Load(filepath.Join(folder, "missing")); err == nil {
-		t.Error("a missing folder is no error")
+		t.Error("Load accepts a missing folder")
 	}
 	if err := os.MkdirAll(filepath.Join(folder, "deep", "er"), 0o700); err != nil {
 		t.Fatal(err)

@@ -18,10 +18,7 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// controlsFor is after how long a control counts for every run that begins, as documented: the law does not ask the code.
-const controlsFor = 5 * time.Second
-
-// saying is what somebody says about a destination in mid-run.
+// saying is a change of a destination's control while runs go on.
 type saying struct {
 	at          time.Duration
 	destination string
@@ -36,15 +33,14 @@ const (
 	resumes
 	limits
 	unlimits
-	spoils // a foreign hand writes what nobody can read
-	sayingKinds
+	spoils // a foreign program writes a control that cannot be read
 )
 
 func (k sayingKind) String() string {
 	return [...]string{"pausing", "resuming", "limiting", "unlimiting", "spoiling the control of"}[k]
 }
 
-// newSayings are what is said in a third of the worlds.
+// newSayings are the changes of controls; a third of the worlds has some.
 func newSayings(d *stage.Dice, p plan) (all []saying) {
 	if !d.Chance(0.33) {
 		return nil
@@ -58,19 +54,17 @@ func newSayings(d *stage.Dice, p plan) (all []saying) {
 	return all
 }
 
-// controls is the table in which it is said. It is a DynamoDB in process, whose readers and writers have trouble of
-// their own.
+// controls is the control table: a DynamoDB in process, whose readers and writers have trouble of their own.
 type controls struct {
-	*world
+	world  *world
 	client *dynamodb.Client
-	*outboxdb.Controls
-	// of is what holds, by destination.
-	of map[string]*control
-	// gates are those of the instances of functions.
-	gates []*gate
+	table  *outboxdb.Controls
+	// of is the control of each destination.
+	of        map[string]*control
+	instances []*instance
 }
 
-// control is what holds of a destination, and since when.
+// control is what the table says about a destination, and since when.
 type control struct {
 	paused, spoiltPause, spoiltLimit bool
 	limit                            int
@@ -83,23 +77,23 @@ func newControls(w *world) *controls {
 	if _, err := client.CreateTable(context.Background(), routingdb.ControlTable(schema.ControlTable)); err != nil {
 		panic(fmt.Errorf("create the control table of a world: %w", err))
 	}
-	c := &controls{world: w, client: client, Controls: outboxdb.NewControls(client, schema.ControlTable), of: map[string]*control{}}
-	for _, d := range w.destinations {
-		c.of[d.name] = &control{since: w.Begun.Add(-controlsFor), limitSince: w.Begun.Add(-controlsFor)}
+	c := &controls{world: w, client: client, table: outboxdb.NewControls(client, schema.ControlTable), of: map[string]*control{}}
+	for _, d := range w.plan.destinations {
+		c.of[d.name] = &control{since: w.stage.Begun.Add(-controlsFor), limitSince: w.stage.Begun.Add(-controlsFor)}
 	}
 	return c
 }
 
-// says are what people do, each until it hears that it is done.
+// says are the sayings, each repeated until its answer arrives.
 func (w *world) says() (all []happening) {
-	for _, s := range w.sayings {
+	for _, s := range w.plan.sayings {
 		all = append(all, happening{s.at, func(int) {
-			w.Running.Go(func() {
+			w.stage.Running.Go(func() {
 				p := w.start("person", time.Hour)
-				defer p.Kill()
-				for p.Ctx.Err() == nil {
+				defer p.actor.Kill()
+				for p.actor.Ctx.Err() == nil {
 					c := p.call("say", s.destination, w.laneSlot(outbox.Lane{Destination: s.destination}))
-					if _, err := stage.Writes(p.Ctx, c.Call, "control", &s, w.controls.hear); err == nil {
+					if _, err := stage.Writes(p.actor.Ctx, c, "control", &s, w.controls.hear); err == nil {
 						return
 					}
 				}
@@ -109,9 +103,9 @@ func (w *world) says() (all []happening) {
 	return all
 }
 
-// hear writes down what somebody says, unless it comes so late that all is calm.
+// hear writes down a saying, unless it arrives when all is calm already.
 func (c *controls) hear(s *saying) (none struct{}, err error) {
-	if !c.Calm.Load() {
+	if !c.world.stage.Calm.Load() {
 		c.say(s)
 	}
 	return none, nil
@@ -125,16 +119,16 @@ func (c *controls) say(s *saying) {
 	was := *now
 	switch s.what {
 	case pauses:
-		err = c.Pause(ctx, s.destination, secret, by)
+		err = c.table.Pause(ctx, s.destination, secret, by)
 		now.paused, now.spoiltPause = true, false
 	case resumes:
-		err = c.Resume(ctx, s.destination, secret, by)
+		err = c.table.Resume(ctx, s.destination, secret, by)
 		now.paused, now.spoiltPause = false, false
 	case limits:
-		err = c.Limit(ctx, s.destination, s.limit, secret, by)
+		err = c.table.Limit(ctx, s.destination, s.limit, secret, by)
 		now.limit, now.spoiltLimit = s.limit, false
 	case unlimits:
-		err = c.Unlimit(ctx, s.destination, secret, by)
+		err = c.table.Unlimit(ctx, s.destination, secret, by)
 		now.limit, now.spoiltLimit = 0, false
 	case spoils:
 		now.spoiltPause, now.spoiltLimit = s.limit == 1, s.limit != 1
@@ -144,24 +138,24 @@ func (c *controls) say(s *saying) {
 	if err != nil {
 		panic(fmt.Errorf("%v %s: %w", s.what, s.destination, err)) // nothing happens to its client
 	}
-	c.Events++
+	c.world.stage.Events++
 	if now.held = now.paused || now.spoiltPause || now.spoiltLimit; now.held != was.held {
 		now.since = time.Now()
 	}
 	if now.limit != was.limit {
 		now.limitSince = time.Now()
 	}
-	c.Happened[fmt.Sprintf("%v a destination", s.what)]++
-	c.Note(0, "%v %s: held back %t, limit %d", s.what, s.destination, now.held, now.limit)
-	c.Release("control")
+	c.world.stage.Happened[fmt.Sprintf("%v a destination", s.what)]++
+	c.world.stage.Note(0, "%v %s: held back %t, limit %d", s.what, s.destination, now.held, now.limit)
+	c.world.stage.Release("control")
 }
 
-// calmDown has all be as the configuration says. The world's mutex is held.
+// calmDown resumes and unlimits every destination. The world's mutex is held.
 func (c *controls) calmDown() {
 	if c == nil {
 		return
 	}
-	for _, d := range c.destinations {
+	for _, d := range c.world.plan.destinations {
 		for _, what := range []sayingKind{resumes, unlimits} {
 			c.say(&saying{destination: d.name, what: what})
 		}
@@ -185,9 +179,9 @@ func (c *controls) spoil(ctx context.Context, s *saying) error {
 
 func stringOf(s string) *string { return &s }
 
-// gate is that of an instance of a function, which reads the controls as the process that the instance runs.
-type gate struct {
-	outboxdb.Gate
+// instance is one of a function. Its gate reads the controls as the process that the instance runs.
+type instance struct {
+	gate   outboxdb.Gate
 	config *version
 	kind   string
 	// runs is nil while the instance is free.
@@ -195,49 +189,49 @@ type gate struct {
 }
 
 // Read reads the controls, with trouble.
-func (g *gate) Read(ctx context.Context) ([]outbox.Control, error) {
-	p := g.runs
-	return stage.Reads(ctx, p.call("controls", "", 0).Call, "controls", func() ([]outbox.Control, error) {
-		return p.controls.Read(context.Background())
+func (i *instance) Read(ctx context.Context) ([]outbox.Control, error) {
+	p := i.runs
+	return stage.Reads(ctx, p.call("controls", "", 0), "controls", func() ([]outbox.Control, error) {
+		return p.world.controls.table.Read(context.Background())
 	})
 }
 
-// Write is the gate's log, which must not reveal what people and foreign hands have written.
-func (g *gate) Write(line []byte) (int, error) {
-	c := g.runs.controls
-	c.Mu.Lock()
-	defer c.Mu.Unlock()
-	c.law.scan("a log", string(line))
+// Write is its gate's log, which must not reveal what people and foreign hands have written.
+func (i *instance) Write(line []byte) (int, error) {
+	c := i.runs.world.controls
+	c.world.stage.Mu.Lock()
+	defer c.world.stage.Mu.Unlock()
+	c.world.law.scan("a log", string(line))
 	return len(line), nil
 }
 
-// allowed are the destinations that a run may send to; the error is that nobody knows.
+// allowed are the destinations that a run may send to; the error says that the controls could not be read.
 func (w *world) allowed(p *process) (all []outbox.Destination, err error) {
 	if w.controls == nil {
 		return w.configured(p), nil
 	}
-	all, err = w.controls.gateOf(p).Apply(p.Ctx, w.configured(p))
+	all, err = w.controls.instanceOf(p).gate.Apply(p.actor.Ctx, w.configured(p))
 	if err != nil {
 		return nil, err
 	}
-	w.Mu.Lock()
-	defer w.Mu.Unlock()
+	w.stage.Mu.Lock()
+	defer w.stage.Mu.Unlock()
 	w.law.allowed(p, all)
 	return all, nil
 }
 
-// gateOf is that of an instance that is free, or of a new one. It runs the process until that ends well, or for ever.
-func (c *controls) gateOf(p *process) *gate {
-	c.Mu.Lock()
-	defer c.Mu.Unlock()
-	i := slices.IndexFunc(c.gates, func(g *gate) bool { return g.runs == nil && g.config == p.config && g.kind == p.Kind })
-	if i < 0 {
-		i = len(c.gates)
-		g := &gate{config: p.config, kind: p.Kind}
-		g.Reader, g.Logger = g, slog.New(slog.NewTextHandler(g, nil))
-		c.gates = append(c.gates, g)
+// instanceOf is one that is free, or a new one. It runs the process until that ends well, or for ever.
+func (c *controls) instanceOf(p *process) *instance {
+	c.world.stage.Mu.Lock()
+	defer c.world.stage.Mu.Unlock()
+	n := slices.IndexFunc(c.instances, func(i *instance) bool { return i.runs == nil && i.config == p.config && i.kind == p.actor.Kind })
+	if n < 0 {
+		n = len(c.instances)
+		i := &instance{config: p.config, kind: p.actor.Kind}
+		i.gate.Reader, i.gate.Logger = i, slog.New(slog.NewTextHandler(i, nil))
+		c.instances = append(c.instances, i)
 	}
-	p.gate = c.gates[i]
-	p.gate.runs = p
-	return p.gate
+	p.instance = c.instances[n]
+	p.instance.runs = p
+	return p.instance
 }

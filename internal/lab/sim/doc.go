@@ -10,6 +10,6 @@
 //
 // The judge is the law (law*.go): it watches every change of a row, every request that leaves and the
 // remote's own log, and says by name which invariant is violated. It states the design's rules in its
-// own words and calls none of the domain's decisions, so that a mistake there is no mistake here, too.
+// own words and numbers and calls none of the domain's decisions, so that a mistake there is not repeated here.
 // Package main in mutants proves that it would notice.
 package sim

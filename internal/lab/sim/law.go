@@ -6,13 +6,15 @@ import (
 	"slices"
 	"time"
 
+	"github.com/landfall-dev/landfall/internal/lab/sim/stage"
 	"github.com/landfall-dev/landfall/internal/outbox"
 )
 
-// law knows what happened to each row and says what must not have. Its methods are called with the
-// world's mutex held.
+// law knows what happened to each row and reports what must not happen. Its methods are called with the
+// stage's mutex held.
 type law struct {
-	*world
+	stage     *stage.Stage
+	world     *world
 	histories map[outbox.ID]*history
 	orderOf   map[*process]outbox.Order
 	// heldUp is until when the fast path may leave a destination to the sweep.
@@ -96,12 +98,12 @@ func (h *history) find(token string) *attempt {
 
 func (l *law) attempt(row outbox.Row) *attempt { return l.history(row.ID).find(row.Token) }
 
-// history is that of a row that an application wanted; no other is ever spoken of.
+// history is that of a row that an application put; a process must name no other.
 func (l *law) history(id outbox.ID) *history {
 	if h := l.histories[id]; h != nil {
 		return h
 	}
-	l.Violated("conservation", "%s: nobody wanted such a row", id)
+	l.stage.Violated("conservation", "%s: no application put such a row", id)
 	return &history{answer: map[*process]outbox.Answer{}}
 }
 
@@ -112,38 +114,37 @@ func (l *law) wants(row outbox.Row) {
 
 // expired is called when the time to live has deleted a row.
 func (l *law) expired(id outbox.ID, row outbox.Row) {
-	l.Events++
-	l.Happened["deleted by the time to live"]++
-	l.Note(0, "%s expires", id)
-	l.Must(row.Status.Terminal(), "retention", "%s is %s, and expired", id, row.Status)
+	l.stage.Events++
+	l.stage.Happened["deleted by the time to live"]++
+	l.stage.Note(0, "%s expires", id)
+	l.stage.Must(row.Status.Terminal(), "retention", "%s is %s, and expired", id, row.Status)
 	h := l.history(id)
 	h.present, h.expired = false, true
 }
 
 // observe is called each time a write is tried, with the row before and after it.
 func (l *law) observe(o *operation, before, after outbox.Row, accepted bool) {
-	l.Events++
+	l.stage.Events++
 	changed := !sameRow(before, after)
 	o.shown = o.showsIn(after)
 	if !changed {
-		l.Note(o.by.Number, "%s: no change, accepted %t", o, accepted)
+		l.stage.Note(o.by.actor.Number, "%s: no change, accepted %t", o, accepted)
 	} else {
-		o.applied = true
-		l.Release(o.id())
-		l.Note(o.by.Number, "%s: %s -> %s, attempt %d, lane_at %v, maybe %t, code %q", o, before.Status, after.Status,
-			after.AttemptCount, after.LaneAt.Sub(l.Begun), after.MayHaveArrived(), after.Code)
+		l.stage.Release(o.id())
+		l.stage.Note(o.by.actor.Number, "%s: %s -> %s, attempt %d, lane_at %v, maybe %t, code %q", o, before.Status, after.Status,
+			after.AttemptCount, after.LaneAt.Sub(l.stage.Begun), after.MayHaveArrived(), after.Code)
 	}
 	if o.claim != nil && o.shown {
 		o.result = after
 	}
 	switch {
 	case !accepted:
-		l.Must(!changed, "I7", "%s was refused and changed the row", o)
+		l.stage.Must(!changed, "I7", "%s was refused and changed the row", o)
 		l.mustBeForeign(o, before)
 		l.mustNotBeNew(o, before)
 		return
 	case !changed:
-		l.Must(o.shown || o.put != nil, "I2", "%s was accepted and the row does not show it", o)
+		l.stage.Must(o.shown || o.put != nil, "I2", "%s was accepted and the row does not show it", o)
 		l.mustBeRepeat(o, before)
 		return
 	}
@@ -191,24 +192,24 @@ func (o *operation) showsIn(row outbox.Row) bool {
 // mustBeRepeat holds an accepted write that changed nothing to be one that took effect before.
 func (l *law) mustBeRepeat(o *operation, row outbox.Row) {
 	if s := o.settlement; s != nil && row.Status == outbox.StatusOutcomeUnknown {
-		l.Must(s.RemoteRef == "" || row.RemoteRef != "", "conservation", "%s forgot the remote's reference", o)
+		l.stage.Must(s.RemoteRef == "" || row.RemoteRef != "", "conservation", "%s forgot the remote's reference", o)
 	}
 	if o.settlement != nil && o.settlement.From == nil && !row.Status.Terminal() {
-		l.Must(l.mine(o.by, o.settlement.Token), "I2", "%s was accepted from somebody else than the holder", o)
+		l.stage.Must(l.mine(o.by, o.settlement.Token), "I2", "%s was accepted from a process that does not hold the claim", o)
 	}
 }
 
-// mustBeForeign holds a refused settlement to be somebody else's than the holder's: what its holder asks
-// for is legal.
+// mustBeForeign checks that a refused settlement was not the holder's: whatever the holder of a claim settles is
+// legal.
 func (l *law) mustBeForeign(o *operation, row outbox.Row) {
 	if s := o.settlement; s != nil && s.From == nil && row.Status == outbox.StatusDispatching && row.Token == s.Token {
-		l.Violated(map[bool]string{true: "I5", false: "I2"}[s.Status == outbox.StatusFailed], "%s was refused, and it is the holder's", o)
+		l.stage.Violated(map[bool]string{true: "I5", false: "I2"}[s.Status == outbox.StatusFailed], "%s was refused, and it is the holder's", o)
 	}
 }
 
 // asRead holds a write that is fenced by a reading to find what was read.
 func (l *law) asRead(o *operation, from *outbox.Row, before outbox.Row) {
-	l.Must(from == nil || from.Status == before.Status && from.Token == before.Token && from.AttemptCount == before.AttemptCount,
+	l.stage.Must(from == nil || from.Status == before.Status && from.Token == before.Token && from.AttemptCount == before.AttemptCount,
 		"I2", "%s, and the row is another than was read", o)
 }
 
@@ -222,10 +223,10 @@ func (l *law) mine(p *process, token string) bool {
 }
 
 func (l *law) wasPut(o *operation, before, after outbox.Row) {
-	l.Must(before.Status == "", "I1", "%s replaced the row that was there", o)
-	l.Must(o.put.Unreadable != nil || sameRow(*o.put, after), "conservation", "%s stored something else", o)
+	l.stage.Must(before.Status == "", "I1", "%s replaced the row that was there", o)
+	l.stage.Must(o.put.Unreadable != nil || sameRow(*o.put, after), "conservation", "%s stored something else", o)
 	l.history(o.id()).present = true
-	l.reports(after)
+	l.world.reports(after)
 }
 
 // unchanging holds what an application put to stay as it was.
@@ -234,7 +235,7 @@ func (l *law) unchanging(o *operation, before, after outbox.Row) {
 		before.ContentType == after.ContentType && maps.Equal(before.Headers, after.Headers) && before.Origin == after.Origin &&
 		before.CommandID == after.CommandID && before.Trace == after.Trace && before.CreatedAt.Equal(after.CreatedAt) &&
 		before.DeliverBy.Equal(after.DeliverBy)
-	l.Must(same, "conservation", "%s changed what the application had put", o)
+	l.stage.Must(same, "conservation", "%s changed what the application had put", o)
 }
 
 // placed holds a row to be in the lane that its status wants.
@@ -247,10 +248,10 @@ func (l *law) placed(o *operation, row outbox.Row) {
 	if row.Status == outbox.StatusCompleted {
 		want = outbox.Lane{}
 	}
-	l.Must(row.Lane == want, "I6", "%s: a %s row is in lane %v", o, row.Status, row.Lane)
-	l.Must(row.LaneAt.IsZero() == (row.Status == outbox.StatusCompleted), "I6", "%s: a %s row has lane_at %v", o, row.Status, row.LaneAt)
-	l.Must(row.Status.Terminal() != row.ExpiresAt.IsZero(), "retention", "%s: a %s row expires at %v", o, row.Status, row.ExpiresAt)
-	l.Must((row.Status == outbox.StatusCompleted) != row.CompletedAt.IsZero(), "retention", "%s: a %s row was completed at %v", o, row.Status, row.CompletedAt)
+	l.stage.Must(row.Lane == want, "I6", "%s: a %s row is in lane %v", o, row.Status, row.Lane)
+	l.stage.Must(row.LaneAt.IsZero() == (row.Status == outbox.StatusCompleted), "I6", "%s: a %s row has lane_at %v", o, row.Status, row.LaneAt)
+	l.stage.Must(row.Status.Terminal() != row.ExpiresAt.IsZero(), "retention", "%s: a %s row expires at %v", o, row.Status, row.ExpiresAt)
+	l.stage.Must((row.Status == outbox.StatusCompleted) != row.CompletedAt.IsZero(), "retention", "%s: a %s row was completed at %v", o, row.Status, row.CompletedAt)
 	l.suspected(o, row)
 }
 
@@ -260,17 +261,17 @@ func (l *law) suspected(o *operation, row outbox.Row) {
 	suspects := l.history(row.ID).suspects()
 	switch {
 	case len(suspects) > 0:
-		l.Must(row.MaybeSince.Equal(suspects[0].at), "I4", "%s: maybe_since is %v, and the first attempt that may have arrived was claimed at %v",
+		l.stage.Must(row.MaybeSince.Equal(suspects[0].at), "I4", "%s: maybe_since is %v, and the first attempt that may have arrived was claimed at %v",
 			o, row.MaybeSince, suspects[0].at)
 	case row.Unreadable == nil && row.Status != outbox.StatusCompleted:
-		l.Must(row.MaybeSince.IsZero(), "I5", "%s: maybe_since is set, though every attempt demonstrably did not arrive", o)
+		l.stage.Must(row.MaybeSince.IsZero(), "I5", "%s: maybe_since is set, though every attempt demonstrably did not arrive", o)
 	}
 	switch row.Status {
 	case outbox.StatusFailed:
 		told := l.history(row.ID).answer[o.by].Kind == outbox.AnswerFailed || l.orderOf[o.by].Move == outbox.MarkFailed
-		l.Must(len(suspects) == 0 || told, "I5", "%s: failed, and an attempt may have arrived", o)
+		l.stage.Must(len(suspects) == 0 || told, "I5", "%s: failed, and an attempt may have arrived", o)
 	case outbox.StatusOutcomeUnknown:
-		l.Must(len(suspects) > 0 || row.Unreadable != nil, "I5", "%s: unknown, and no attempt can have arrived", o)
+		l.stage.Must(len(suspects) > 0 || row.Unreadable != nil, "I5", "%s: unknown, and no attempt can have arrived", o)
 	}
 }
 

@@ -12,15 +12,15 @@ func (l *law) claiming(p *process, c outbox.Claim) {
 	policy := p.policy(c.Destination)
 	p.told.asked[c.ID] = true
 	l.mustBeAllowed(p, c.ID, "claimed")
-	deadline, _ := p.Ctx.Deadline()
-	l.Must(time.Until(deadline) >= policy.SendTimeout+outbox.ClaimMargin, "I3",
+	deadline, _ := p.actor.Ctx.Deadline()
+	l.stage.Must(time.Until(deadline) >= policy.SendTimeout+settleTime, "I3",
 		"%s is claimed with %v left, not enough to send and settle", c.ID, time.Until(deadline))
 	if c.From == nil { // the others may be taken over, or were to be: that comes after the drain
-		bound := outbox.SweepFor
-		if p.Kind == fastPath {
-			bound = outbox.FastPathFor
+		bound := sweepClaimsFor
+		if p.actor.Kind == fastPath {
+			bound = fastPathClaimsFor
 		}
-		l.Must(time.Since(p.runs) <= bound, "I3", "%s is claimed %v after the run began", c.ID, time.Since(p.runs))
+		l.stage.Must(time.Since(p.runs) <= bound, "I3", "%s is claimed %v after the run began", c.ID, time.Since(p.runs))
 	}
 }
 
@@ -28,68 +28,68 @@ func (l *law) claiming(p *process, c outbox.Claim) {
 func (l *law) claimed(o *operation, before, after outbox.Row) {
 	c, h, p := o.claim, l.history(o.id()), o.by.policy(o.id().Destination)
 	l.asRead(o, c.From, before)
-	l.Must(c.From != nil || before.Code != outbox.CodeClaimAbandoned, "I8", "%s was abandoned, and is claimed beside others", c.ID)
+	l.stage.Must(c.From != nil || before.Code != outbox.CodeClaimAbandoned, "I8", "%s was abandoned, and is claimed beside others", c.ID)
 	switch before.Status {
 	case outbox.StatusPending:
 		l.onTime(o, before)
 	case outbox.StatusDispatching:
 		last := h.attempts[len(h.attempts)-1]
-		l.Must(time.Now().After(last.until.Add(-last.by.Skew)), "I2", "%s was claimed, and the claim of process %d is alive", c.ID, last.by.Number)
-		l.Must(c.At.After(before.Until.Add(outbox.SkewMargin)), "I2", "%s was taken over at %v, less than the margin after %v", c.ID, c.At, before.Until)
+		l.stage.Must(time.Now().After(last.until.Add(-last.by.actor.Skew)), "I2", "%s was claimed, and the claim of process %d is alive", c.ID, last.by.actor.Number)
+		l.stage.Must(c.At.After(before.Until.Add(margin)), "I2", "%s was taken over at %v, less than the margin after %v", c.ID, c.At, before.Until)
 		last.verdict = suspect
 	default:
-		l.Violated("I2", "%s was claimed from %s", c.ID, before.Status)
+		l.stage.Violated("I2", "%s was claimed from %s", c.ID, before.Status)
 	}
 	h.claims++
-	l.Must(h.claims <= p.Attempts, "I8", "%s was claimed %d times, with a budget of %d", c.ID, h.claims, p.Attempts)
-	l.Must(o.by.knows(c.Destination), "I6", "%s was claimed, and its destination is not in the configuration", c.ID)
-	l.Must(!p.Retired, "I6", "%s was claimed, and its destination is retired", c.ID)
-	l.Must(before.DeliverBy.IsZero() || c.At.Before(before.DeliverBy), "deliver_by", "%s was claimed past it", c.ID)
-	l.Must(after.Lane == before.Lane && after.LaneAt.Equal(before.LaneAt), "cost", "claiming %s moved it in its lane", c.ID)
+	l.stage.Must(h.claims <= p.Attempts, "I8", "%s was claimed %d times, with a budget of %d", c.ID, h.claims, p.Attempts)
+	l.stage.Must(o.by.knows(c.Destination), "I6", "%s was claimed, and its destination is not in the configuration", c.ID)
+	l.stage.Must(!p.Retired, "I6", "%s was claimed, and its destination is retired", c.ID)
+	l.stage.Must(before.DeliverBy.IsZero() || c.At.Before(before.DeliverBy), "deliver_by", "%s was claimed past it", c.ID)
+	l.stage.Must(after.Lane == before.Lane && after.LaneAt.Equal(before.LaneAt), "cost", "claiming %s moved it in its lane", c.ID)
 	a := &attempt{
-		token: c.Token, by: o.by, at: c.At, until: c.At.Add(p.SendTimeout + outbox.ClaimMargin),
+		token: c.Token, by: o.by, at: c.At, until: c.At.Add(p.SendTimeout + settleTime),
 		window: p.Deduplicates, takenOver: before.Status == outbox.StatusDispatching, alone: before.Status == outbox.StatusDispatching || before.Code == outbox.CodeClaimAbandoned,
 	}
 	l.recorded(a, h, before, after)
-	l.Must(h.find(c.Token) == nil, "I2", "%s was claimed twice under the same token", c.ID)
+	l.stage.Must(h.find(c.Token) == nil, "I2", "%s was claimed twice under the same token", c.ID)
 	h.attempts = append(h.attempts, a)
-	l.Happened[map[bool]string{false: "claimed", true: "taken over"}[a.takenOver]]++
+	l.stage.Happened[map[bool]string{false: "claimed", true: "taken over"}[a.takenOver]]++
 }
 
 // recorded holds a claim to be written on the row as it was made.
 func (l *law) recorded(a *attempt, h *history, before, after outbox.Row) {
 	id := after.ID
-	l.Must(after.Status == outbox.StatusDispatching && after.Token == a.token && after.ClaimedAt.Equal(a.at), "I2", "the claim of %s is not on the row", id)
-	l.Must(after.AttemptCount == before.AttemptCount+1 && after.AttemptCount >= h.claims, "I8", "attempt %d of %s is counted as %d", h.claims, id, after.AttemptCount)
+	l.stage.Must(after.Status == outbox.StatusDispatching && after.Token == a.token && after.ClaimedAt.Equal(a.at), "I2", "the claim of %s is not on the row", id)
+	l.stage.Must(after.AttemptCount == before.AttemptCount+1 && after.AttemptCount >= h.claims, "I8", "attempt %d of %s is counted as %d", h.claims, id, after.AttemptCount)
 	suspects := h.suspects()
 	until := a.until
 	if len(suspects) > 0 && before.Until.After(until) {
 		until = before.Until
 	}
-	l.Must(after.Until.Equal(until), "I4", "the claim of %s ends at %v, want %v", id, after.Until, until)
+	l.stage.Must(after.Until.Equal(until), "I4", "the claim of %s ends at %v, want %v", id, after.Until, until)
 	window := a.window
 	if len(suspects) > 0 {
 		window = suspects[0].window
 	}
-	l.Must(after.Window == window, "I4", "the window of %s is %v, want %v", id, time.Duration(after.Window), time.Duration(window))
-	l.Must(after.ClaimedBy == claimedBy, "conservation", "the claim of %s says that it is %q", id, after.ClaimedBy)
-	l.Must(after.LookupCount == before.LookupCount && after.Code == before.Code && after.RemoteRef == before.RemoteRef,
+	l.stage.Must(after.Window == window, "I4", "the window of %s is %v, want %v", id, time.Duration(after.Window), time.Duration(window))
+	l.stage.Must(after.ClaimedBy == claimedBy, "conservation", "the claim of %s says that it is %q", id, after.ClaimedBy)
+	l.stage.Must(after.LookupCount == before.LookupCount && after.Code == before.Code && after.RemoteRef == before.RemoteRef,
 		"conservation", "claiming %s changed what had been recorded", id)
 }
 
 // toldClaim is called when a process hears of its claim.
 func (l *law) toldClaim(o *operation, row outbox.Row, err error) {
-	if o.by.Dead {
+	if o.by.actor.Dead {
 		return
 	}
 	var refused *outbox.RefusedError
 	switch {
 	case err == nil:
-		l.Must(o.shown, "I2", "%s: told that it won, and it had not", o)
-		l.Must(!o.shown || sameRow(row, o.result), "I3", "%s: told another row than the one claimed", o)
+		l.stage.Must(o.shown, "I2", "%s: told that it won, and it had not", o)
+		l.stage.Must(!o.shown || sameRow(row, o.result), "I3", "%s: told another row than the one claimed", o)
 		l.won(o.by, row, o.claim.From)
 	case errors.As(err, &refused):
-		l.Must(!o.shown, "I7", "%s: told that it was refused, and it took effect", o)
+		l.stage.Must(!o.shown, "I7", "%s: told that it was refused, and it took effect", o)
 		l.scan("a refusal", err)
 	default:
 		o.by.told.failed()
@@ -101,7 +101,7 @@ func (l *law) toldClaim(o *operation, row outbox.Row, err error) {
 // lost.
 func (l *law) toldRow(p *process, row outbox.Row, err error) {
 	switch {
-	case p.Dead:
+	case p.actor.Dead:
 	case err != nil:
 		if !errors.Is(err, outbox.ErrNotFound) {
 			p.told.failed()
@@ -117,9 +117,9 @@ func (l *law) toldRow(p *process, row outbox.Row, err error) {
 func (l *law) won(p *process, row outbox.Row, from *outbox.Row) {
 	p.told.won(row.ID, row.Token, from)
 	if a := l.attempt(row); a != nil {
-		deadline, _ := p.Ctx.Deadline()
-		a.heard = p.Now()
-		a.late = a.heard.Truncate(time.Millisecond).After(a.at.Add(outbox.SkewMargin)) ||
-			time.Until(deadline) < p.policy(row.Destination).SendTimeout+outbox.ClaimMargin/2
+		deadline, _ := p.actor.Ctx.Deadline()
+		a.heard = p.actor.Now()
+		a.late = a.heard.Truncate(time.Millisecond).After(a.at.Add(margin)) ||
+			time.Until(deadline) < p.policy(row.Destination).SendTimeout+settleTime/2
 	}
 }

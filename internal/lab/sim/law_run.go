@@ -92,13 +92,13 @@ func (l *law) dispatched(p *process, report outbox.Report, err error) {
 		"failed": {report.Failed, want[outbox.StatusFailed]}, "unknown": {report.Unknown, want[outbox.StatusOutcomeUnknown]},
 		"unsettled": {report.Unsettled, want[""]}, "ended": {report.Ended, ended},
 	} {
-		l.Must(sameIDs(lists[0], lists[1]), "report", "process %d reports %v as %s, want %v", p.Number, lists[0], name, lists[1])
+		l.stage.Must(sameIDs(lists[0], lists[1]), "report", "process %d reports %v as %s, want %v", p.actor.Number, lists[0], name, lists[1])
 	}
 	for _, id := range takenOver {
-		l.Must(slices.Contains(report.TakenOver, id), "report", "process %d took over %v and does not say so", p.Number, id)
+		l.stage.Must(slices.Contains(report.TakenOver, id), "report", "process %d took over %v and does not say so", p.actor.Number, id)
 	}
-	l.Must(report.Claimed() == len(p.told.holds), "report", "process %d says that it claimed %d rows, not %d", p.Number, report.Claimed(), len(p.told.holds))
-	l.Must(err == nil || p.told.trouble, "report", "process %d had no trouble and says %v", p.Number, err)
+	l.stage.Must(report.Claimed() == len(p.told.holds), "report", "process %d says that it claimed %d rows, not %d", p.actor.Number, report.Claimed(), len(p.told.holds))
+	l.stage.Must(err == nil || p.told.trouble, "report", "process %d had no trouble and says %v", p.actor.Number, err)
 }
 
 func sameIDs(a, b []outbox.ID) bool {
@@ -110,7 +110,7 @@ func sameIDs(a, b []outbox.ID) bool {
 
 // observer hears what a run says of itself, as whoever reads logs and metrics does.
 type observer struct {
-	*process
+	process         *process
 	attempts, looks int
 }
 
@@ -118,38 +118,38 @@ func (p *process) observer() *observer { return &observer{process: p} }
 
 // Attempted implements [outbox.Observer].
 func (o *observer) Attempted(a outbox.Attempt) {
-	o.Mu.Lock()
-	defer o.Mu.Unlock()
+	o.process.world.stage.Mu.Lock()
+	defer o.process.world.stage.Mu.Unlock()
 	o.attempts++
-	o.law.scan("an attempt", a)
+	o.process.world.law.scan("an attempt", a)
 }
 
 // Looked implements [outbox.ReconcileObserver].
 func (o *observer) Looked(look outbox.Look) {
-	o.Mu.Lock()
-	defer o.Mu.Unlock()
+	o.process.world.stage.Mu.Lock()
+	defer o.process.world.stage.Mu.Unlock()
 	o.looks++
-	o.law.scan("a look", look)
+	o.process.world.law.scan("a look", look)
 }
 
 // Walked implements both.
 func (o *observer) Walked(walk outbox.Walk) {
-	o.Mu.Lock()
-	defer o.Mu.Unlock()
-	o.law.scan("a walk", walk)
+	o.process.world.stage.Mu.Lock()
+	defer o.process.world.stage.Mu.Unlock()
+	o.process.world.law.scan("a walk", walk)
 }
 
 // end is called when a process has ended.
 func (p *process) end(o *observer, report any, err error) {
-	p.Kill()
-	if p.gate != nil && !p.Dead {
-		p.gate.runs = nil
+	p.actor.Kill()
+	if p.instance != nil && !p.actor.Dead {
+		p.instance.runs = nil
 	}
-	p.law.scan("a report", report)
-	p.law.scan("a run's error", err)
-	if d, ok := report.(outbox.Report); ok && !p.Dead {
-		p.law.Must(o.attempts == d.Claimed()+len(d.Ended), "report", "process %d told its observer of %d attempts, not %d",
-			p.Number, o.attempts, d.Claimed()+len(d.Ended))
+	p.world.law.scan("a report", report)
+	p.world.law.scan("a run's error", err)
+	if d, ok := report.(outbox.Report); ok && !p.actor.Dead {
+		p.world.law.world.stage.Must(o.attempts == d.Claimed()+len(d.Ended), "report", "process %d told its observer of %d attempts, not %d",
+			p.actor.Number, o.attempts, d.Claimed()+len(d.Ended))
 	}
 }
 
@@ -164,7 +164,7 @@ func (l *law) scan(what string, said any) {
 	} else if blob, err := json.Marshal(said); err == nil {
 		_ = blob
 	}
-	l.Must(!strings.Contains(text, secret), "I12", "%s reveals it: %s", what, text)
+	l.stage.Must(!strings.Contains(text, secret), "I12", "%s reveals it: %s", what, text)
 }
 
 // reconciled holds a reconciler's report to what became of the rows.
@@ -177,20 +177,20 @@ func (l *law) reconciled(p *process, report outbox.ReconcileReport, err error) {
 		"completed": {report.Completed, want[outbox.StatusCompleted]}, "failed": {report.Failed, want[outbox.StatusFailed]},
 		"resent": {report.Resent, want[outbox.StatusPending]},
 	} {
-		l.Must(sameIDs(lists[0], lists[1]), "report", "process %d reports %v as %s, want %v", p.Number, lists[0], name, lists[1])
+		l.stage.Must(sameIDs(lists[0], lists[1]), "report", "process %d reports %v as %s, want %v", p.actor.Number, lists[0], name, lists[1])
 	}
-	l.Must(err == nil || p.told.trouble, "report", "process %d had no trouble and says %v", p.Number, err)
+	l.stage.Must(err == nil || p.told.trouble, "report", "process %d had no trouble and says %v", p.actor.Number, err)
 }
 
 // over reports whether nothing is left to do about a row: it is at its end, waits for a person, or for
 // its destination to come back.
 func (l *law) over(row outbox.Row, now time.Time) bool {
-	policy := l.versions[len(l.versions)-1]
-	for i, d := range l.destinations {
+	policy := l.world.plan.versions[len(l.world.plan.versions)-1]
+	for i, d := range l.world.plan.destinations {
 		if d.name != row.Destination {
 			continue
 		}
-		if !policy.has(l.destinations, d.name) {
+		if !policy.has(l.world.plan.destinations, d.name) {
 			return true
 		}
 		switch row.Status {
@@ -207,22 +207,22 @@ func (l *law) over(row outbox.Row, now time.Time) bool {
 func (l *law) next() (at time.Time, open bool) {
 	now := time.Now()
 	at = now.Add(time.Hour)
-	for _, v := range l.versions {
-		if from := l.Begun.Add(v.from + v.overlap); from.After(now) {
+	for _, v := range l.world.plan.versions {
+		if from := l.stage.Begun.Add(v.from + v.overlap); from.After(now) {
 			at, open = earlier(at, from), true
 		}
 	}
 	for _, id := range l.ids() {
-		row, exists := l.table.row(id)
+		row, exists := l.world.table.row(id)
 		if !exists || l.over(row, now) {
 			continue
 		}
 		open = true
 		wants := row.LaneAt
 		if row.Status == outbox.StatusDispatching {
-			wants = row.Until.Add(outbox.SkewMargin)
+			wants = row.Until.Add(margin)
 		}
-		at = earlier(at, wants.Add(outbox.SkewMargin))
+		at = earlier(at, wants.Add(margin))
 	}
 	return at, open
 }
@@ -237,8 +237,8 @@ func earlier(a, b time.Time) time.Time {
 // stuck names the rows that did not come to their end.
 func (l *law) stuck(bound time.Duration) {
 	for _, id := range l.ids() {
-		if row, exists := l.table.row(id); exists && !l.over(row, time.Now()) {
-			l.Violated("liveness", "%s is still %s after %v without trouble: lane_at %v, until %v, attempt %d, code %q",
+		if row, exists := l.world.table.row(id); exists && !l.over(row, time.Now()) {
+			l.stage.Violated("liveness", "%s is still %s after %v without trouble: lane_at %v, until %v, attempt %d, code %q",
 				id, row.Status, bound, row.LaneAt, row.Until, row.AttemptCount, row.Code)
 		}
 	}
@@ -246,26 +246,26 @@ func (l *law) stuck(bound time.Duration) {
 
 // end holds what is left against the remote's own log.
 func (l *law) end() {
-	l.Mu.Lock()
-	defer l.Mu.Unlock()
-	l.remote.coming = slices.Clip(l.remote.coming)
-	for len(l.remote.coming) > 0 {
-		next := l.remote.coming[0]
-		l.remote.coming = l.remote.coming[1:]
+	l.stage.Mu.Lock()
+	defer l.stage.Mu.Unlock()
+	l.world.remote.coming = slices.Clip(l.world.remote.coming)
+	for len(l.world.remote.coming) > 0 {
+		next := l.world.remote.coming[0]
+		l.world.remote.coming = l.world.remote.coming[1:]
 		next.do(next.at)
 	}
 	for _, id := range l.ids() {
-		h, effects := l.history(id), len(l.remote.effects[id])
-		row, exists := l.table.row(id)
-		l.Must(exists || !h.present, "conservation", "%s is gone", id)
+		h, effects := l.history(id), len(l.world.remote.effects[id])
+		row, exists := l.world.table.row(id)
+		l.stage.Must(exists || !h.present, "conservation", "%s is gone", id)
 		ordered := row.ResolvedBy != ""
 		switch row.Status {
 		case outbox.StatusCompleted:
-			l.Must(effects > 0, "I5", "%s is completed and never took effect", id)
+			l.stage.Must(effects > 0, "I5", "%s is completed and never took effect", id)
 		case outbox.StatusFailed:
-			l.Must(effects == 0 || ordered, "I5", "%s is failed and took effect", id)
+			l.stage.Must(effects == 0 || ordered, "I5", "%s is failed and took effect", id)
 		case "":
-			l.Must(effects == 0 || h.expired, "I1", "%s took effect without a row", id)
+			l.stage.Must(effects == 0 || h.expired, "I1", "%s took effect without a row", id)
 		}
 	}
 }

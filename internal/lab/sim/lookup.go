@@ -10,27 +10,28 @@ import (
 
 // lookup is a process's way to ask a remote.
 type lookup struct {
-	*process
+	process     *process
 	destination *destination
 }
 
 // Look implements [outbox.Lookup]. The remote answers what it sees, which may be behind; it may also not
 // know, not answer, or fail.
 func (l *lookup) Look(ctx context.Context, row outbox.Row) outbox.Answer {
-	c := l.call("look", row.ID, l.rowSlot(row.ID))
-	l.Mu.Lock()
-	l.law.asking(l.process, row)
-	l.Mu.Unlock()
+	w := l.process.world
+	c := l.process.call("look", row.ID, w.rowSlot(row.ID))
+	w.stage.Mu.Lock()
+	w.law.asking(l.process, row)
+	w.stage.Mu.Unlock()
 	answer := l.answer(ctx, c, row)
-	l.Mu.Lock()
-	defer l.Mu.Unlock()
-	l.law.answered(l.process, row, answer)
+	w.stage.Mu.Lock()
+	defer w.stage.Mu.Unlock()
+	w.law.answered(l.process, row, answer)
 	return answer
 }
 
-func (l *lookup) answer(ctx context.Context, c *call, row outbox.Row) outbox.Answer {
-	undecided := l.destination.remote.undecided
-	if l.Calm.Load() {
+func (l *lookup) answer(ctx context.Context, c *stage.Call, row outbox.Row) outbox.Answer {
+	w, undecided := l.process.world, l.destination.remote.undecided
+	if w.stage.Calm.Load() {
 		undecided = 0
 	}
 	if c.Chance(undecided / 4) {
@@ -39,15 +40,15 @@ func (l *lookup) answer(ctx context.Context, c *call, row outbox.Row) outbox.Ans
 	if c.Step(ctx) != nil {
 		return outbox.Answer{Code: "sim.timeout"}
 	}
-	l.Mu.Lock()
-	l.remote.catchUp()
+	w.stage.Mu.Lock()
+	w.remote.catchUp()
 	answer := outbox.Answer{Kind: outbox.AnswerNotFound, Code: "sim.not_found"}
-	if d := l.remote.visible(row.ID); d != nil {
+	if d := w.remote.visible(row.ID); d != nil {
 		answer = outbox.Answer{Kind: outbox.AnswerCompleted, Ref: stage.Pick(c.Dice, "", d.ref())}
 	} else if c.Chance(0.2) {
 		answer = outbox.Answer{Kind: outbox.AnswerFailed, Code: "sim.failed"}
 	}
-	l.Mu.Unlock()
+	w.stage.Mu.Unlock()
 	switch {
 	case c.Chance(undecided):
 		answer = outbox.Answer{Code: "sim.undecided"}

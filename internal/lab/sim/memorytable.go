@@ -15,8 +15,8 @@ import (
 
 // memoryTable is the store without AWS behind a bad network and with an index that is behind.
 type memoryTable struct {
-	*world
-	*memory.Store
+	world *world
+	store *memory.Store
 	// places is what the index said, row by row, the newest last.
 	places map[outbox.ID][]place
 }
@@ -29,13 +29,13 @@ type place struct {
 }
 
 func newMemoryTable(w *world) *memoryTable {
-	return &memoryTable{world: w, Store: &memory.Store{}, places: map[outbox.ID][]place{}}
+	return &memoryTable{world: w, store: &memory.Store{}, places: map[outbox.ID][]place{}}
 }
 
-func (t *memoryTable) open(p *process) store { return &memoryPort{t, p} }
+func (t *memoryTable) open(p *process) access { return &memoryAccess{t, p} }
 
 func (t *memoryTable) row(id outbox.ID) (outbox.Row, bool) {
-	row, err := t.Store.Get(context.Background(), id)
+	row, err := t.store.Get(context.Background(), id)
 	return row, err == nil
 }
 
@@ -53,11 +53,11 @@ func (t *memoryTable) spoil(id outbox.ID, _ *stage.Dice) {
 
 // replace puts all rows into a new store, one of them changed, if it stays: a store forgets nothing by itself.
 func (t *memoryTable) replace(id outbox.ID, change func(*outbox.Row) (stays bool)) {
-	rows := t.Rows()
-	t.Store = &memory.Store{}
+	rows := t.store.Rows()
+	t.store = &memory.Store{}
 	for _, row := range rows {
 		if row.ID != id || change(&row) {
-			_ = t.Put(context.Background(), row) // its place is free
+			_ = t.store.Put(context.Background(), row) // its place is free
 		}
 	}
 }
@@ -67,7 +67,7 @@ func (t *memoryTable) try(o *operation, write func() error) error {
 	before, _ := t.row(o.id())
 	err := write()
 	after, _ := t.row(o.id())
-	t.law.observe(o, before, after, err == nil)
+	t.world.law.observe(o, before, after, err == nil)
 	t.places[o.id()] = append(t.places[o.id()], place{time.Now(), after.Lane, after.LaneAt})
 	return err
 }
@@ -96,97 +96,74 @@ func (t *memoryTable) list(lane outbox.Lane, before time.Time, after string, age
 	return page, ""
 }
 
-// memoryPort is the table as one process sees it.
-type memoryPort struct {
-	*memoryTable
+// memoryAccess is a process's way to the table.
+type memoryAccess struct {
+	table   *memoryTable
 	process *process
 }
 
-// List implements [outbox.Store].
-func (m *memoryPort) List(ctx context.Context, lane outbox.Lane, before time.Time, after string) ([]outbox.Entry, string, error) {
-	c := m.process.call("list", lane, m.laneSlot(lane))
+// List implements [access].
+func (m *memoryAccess) List(ctx context.Context, lane outbox.Lane, before time.Time, after string) ([]outbox.Entry, string, error) {
+	c := m.process.call("list", lane, m.table.world.laneSlot(lane))
 	var age time.Duration
 	if c.Chance(c.Odds.Stale) {
 		const oldest = 30 * time.Second
 		age = c.Between(10*time.Millisecond, oldest)
 	}
 	var next string
-	page, err := stage.Reads(ctx, c.Call, "list "+lane.String(), func() ([]outbox.Entry, error) {
+	page, err := stage.Reads(ctx, c, "list "+lane.String(), func() ([]outbox.Entry, error) {
 		if age == 0 {
-			page, cursor, err := m.Store.List(ctx, lane, before, after)
+			page, cursor, err := m.table.store.List(ctx, lane, before, after)
 			next = cursor
 			return page, err
 		}
-		page, cursor := m.list(lane, before, after, age)
+		page, cursor := m.table.list(lane, before, after, age)
 		next = cursor
 		return page, nil
 	})
-	m.Mu.Lock()
-	defer m.Mu.Unlock()
-	m.process.told.listed(err)
 	return page, next, err
 }
 
-// Get implements [outbox.Store].
-func (m *memoryPort) Get(ctx context.Context, id outbox.ID) (outbox.Row, error) {
-	c := m.process.call("get", id, m.rowSlot(id))
-	row, err := stage.Reads(ctx, c.Call, fmt.Sprint("get ", id), func() (outbox.Row, error) { return m.Store.Get(ctx, id) })
-	m.Mu.Lock()
-	defer m.Mu.Unlock()
-	m.law.toldRow(m.process, row, err)
-	return row, err
+// Get implements [access].
+func (m *memoryAccess) Get(ctx context.Context, id outbox.ID) (outbox.Row, error) {
+	c := m.process.call("get", id, m.table.world.rowSlot(id))
+	return stage.Reads(ctx, c, fmt.Sprint("get ", id), func() (outbox.Row, error) { return m.table.store.Get(ctx, id) })
 }
 
-// Claim implements [outbox.Store].
-func (m *memoryPort) Claim(ctx context.Context, claim outbox.Claim) (outbox.Row, error) {
-	m.Mu.Lock()
-	m.law.claiming(m.process, claim)
-	m.Mu.Unlock()
-	o := &operation{by: m.process, claim: &claim}
-	row, err := stage.Writes(ctx, m.process.call("claim", claim.ID, m.rowSlot(claim.ID)).Call, o.id(), o, func(o *operation) (row outbox.Row, err error) {
-		err = m.try(o, func() error { row, err = m.Store.Claim(ctx, claim); return err })
+func (m *memoryAccess) write(ctx context.Context, o *operation) (outbox.Row, error) {
+	kind := "put"
+	switch {
+	case o.claim != nil:
+		kind = "claim"
+	case o.settlement != nil:
+		kind = "settle"
+	}
+	c := m.process.call(kind, o.id(), m.table.world.rowSlot(o.id()))
+	if o.put != nil {
+		m.process.onlyOnce(c)
+	}
+	return stage.Writes(ctx, c, o.id(), o, func(o *operation) (row outbox.Row, err error) {
+		err = m.table.try(o, func() error {
+			switch {
+			case o.claim != nil:
+				row, err = m.table.store.Claim(ctx, *o.claim)
+				return err
+			case o.settlement != nil:
+				return m.table.store.Settle(ctx, *o.settlement)
+			}
+			return m.table.store.Put(ctx, *o.put)
+		})
 		return row, err
 	})
-	m.Mu.Lock()
-	defer m.Mu.Unlock()
-	m.law.toldClaim(o, row, err)
-	return row, err
-}
-
-// Settle implements [outbox.Store].
-func (m *memoryPort) Settle(ctx context.Context, s outbox.Settlement) error {
-	m.Mu.Lock()
-	m.law.settling(m.process, s)
-	m.Mu.Unlock()
-	o := &operation{by: m.process, settlement: &s}
-	_, err := stage.Writes(ctx, m.process.call("settle", s.ID, m.rowSlot(s.ID)).Call, o.id(), o, func(o *operation) (none struct{}, err error) {
-		return none, m.try(o, func() error { return m.Store.Settle(ctx, s) })
-	})
-	m.Mu.Lock()
-	defer m.Mu.Unlock()
-	m.law.toldSettlement(o, err)
-	return err
-}
-
-// Put is the application's.
-func (m *memoryPort) Put(ctx context.Context, row outbox.Row) error {
-	o := &operation{by: m.process, put: &row}
-	_, err := stage.Writes(ctx, m.process.call("put", row.ID, m.rowSlot(row.ID)).once().Call, o.id(), o, func(o *operation) (none struct{}, err error) {
-		return none, m.try(o, func() error { return m.Store.Put(ctx, row) })
-	})
-	m.Mu.Lock()
-	defer m.Mu.Unlock()
-	m.law.toldPut(o, err)
-	return err
 }
 
 // rowSlot and laneSlot are a process's slots for calls about a row and about a destination's lanes.
 func (w *world) rowSlot(id outbox.ID) int {
-	return slices.IndexFunc(w.rows, func(r plannedRow) bool { return r.ID == id })
+	return slices.IndexFunc(w.plan.rows, func(r plannedRow) bool { return r.ID == id })
 }
 
 func (w *world) laneSlot(lane outbox.Lane) int {
-	return rowsAtMost + slices.IndexFunc(w.destinations, func(d destination) bool { return d.name == lane.Destination })
+	return rowsAtMost + slices.IndexFunc(w.plan.destinations, func(d destination) bool { return d.name == lane.Destination })
 }
 
 var errUnreadable = errors.New("payload: missing")

@@ -25,7 +25,7 @@ type plan struct {
 	varied       varied
 }
 
-// destination is a remote and what is true of it whatever the configuration says.
+// destination is a remote and its real properties, whatever the configuration says.
 type destination struct {
 	name   string
 	lookup bool
@@ -84,7 +84,7 @@ func newPlan(seed uint64) plan {
 		p.orders = 1 << d.Below(7)
 	}
 	if d.Chance(0.7) {
-		p.skew = outbox.SkewMargin / 2
+		p.skew = margin / 2
 	}
 	p.odds = stage.NewOdds(d)
 	for i := range 1 + d.Below(destinationsAtMost) {
@@ -122,7 +122,7 @@ func (p *plan) hasten(d *stage.Dice) {
 			policy := &v.policies[i]
 			policy.HeadStart = headStart
 			if narrow && policy.Deduplicates > outbox.Never {
-				policy.Deduplicates = outbox.Window(policy.SendTimeout + outbox.ClaimMargin + policy.LateArrival + outbox.SkewMargin + d.Seconds(time.Second, time.Minute))
+				policy.Deduplicates = outbox.Window(policy.SendTimeout + settleTime + policy.LateArrival + margin + d.Seconds(time.Second, time.Minute))
 			}
 		}
 	}
@@ -159,8 +159,11 @@ func newRemoteOdds(d *stage.Dice) remoteOdds {
 	}
 }
 
+// documented is the back-off of a destination whose configuration says none.
+var documented = outbox.Backoff{First: time.Second, Factor: 4, Max: time.Minute}
+
 func newVersions(d *stage.Dice, p plan) []version {
-	first := version{concurrency: outbox.DefaultTotalConcurrency, parts: 1 + d.Below(2)}
+	first := version{concurrency: concurrencyOfARun, parts: 1 + d.Below(2)}
 	if len(p.destinations) == 1 { // several would race for it, in an order that is the scheduler's
 		first.concurrency = 1 + d.Below(4)
 	}
@@ -168,15 +171,15 @@ func newVersions(d *stage.Dice, p plan) []version {
 	for _, destination := range p.destinations {
 		first.policies = append(first.policies, outbox.Policy{
 			Attempts:    1 + d.Below(attempts),
-			Backoff:     stage.Pick(d, outbox.Backoff{}, outbox.Backoff{First: d.Seconds(time.Second, 20*time.Second), Factor: 2, Max: d.Seconds(20*time.Second, 5*time.Minute)}),
+			Backoff:     stage.Pick(d, documented, outbox.Backoff{First: d.Seconds(time.Second, 20*time.Second), Factor: 2, Max: d.Seconds(20*time.Second, 5*time.Minute)}),
 			Concurrency: 1 + d.Below(4), Deduplicates: newWindow(d), LateArrival: destination.late,
 			SendTimeout: newTimeout(d), Shards: 1 + d.Below(3), Retention: 30 * 24 * time.Hour,
 			Retired: d.Chance(0.03),
-		}.WithDefaults())
+		})
 	}
 	versions := []version{first}
 	changes, longest := d.Below(6), p.length
-	if d.Chance(0.25) { // somebody tries things out
+	if d.Chance(0.25) { // many changes in a row
 		changes, longest = 6+d.Below(12), 2*time.Minute
 	}
 	for range changes {
@@ -192,7 +195,7 @@ func newVersions(d *stage.Dice, p plan) []version {
 	return versions
 }
 
-// change is what somebody does to a destination's configuration.
+// change changes one key of a destination's configuration.
 func change(d *stage.Dice, p *outbox.Policy, destination destination) {
 	switch d.Below(9) {
 	case 0, 1:
@@ -205,7 +208,7 @@ func change(d *stage.Dice, p *outbox.Policy, destination destination) {
 		p.Attempts = 1 + d.Below(p.Attempts)
 	case 5, 6, 7:
 		p.SendTimeout = newTimeout(d)
-	case 8: // more than is true does no harm
+	case 8: // more than the remote needs does no harm
 		p.LateArrival = destination.late + d.Seconds(time.Second, 5*time.Minute)
 	}
 }

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"time"
 
 	"github.com/landfall-dev/landfall/internal/lab/sim/stage"
@@ -9,27 +10,27 @@ import (
 
 // process is one invocation of a function, from its start to its end, whichever that is.
 type process struct {
-	*stage.Process
-	*world
+	actor  *stage.Process
+	world  *world
 	config *version
 	// bounds are what it must know that was said about destinations.
 	bounds map[string]bound
 	// runs is when it began to walk lanes: the reading of controls comes before.
 	runs time.Time
-	// told and gate are under the stage's mutex.
-	told told
-	gate *gate
+	// told and instance are under the stage's mutex.
+	told     told
+	instance *instance
 }
 
 // start makes a process that is given so much time.
 func (w *world) start(kind string, timeout time.Duration) *process {
-	w.Mu.Lock()
-	defer w.Mu.Unlock()
-	started, d := w.Start(kind, timeout)
-	p := &process{Process: started, world: w, config: w.versionAt(time.Since(w.Begun), d), told: told{asked: map[outbox.ID]bool{}}}
-	p.SetClock(d, w.skew)
-	p.runs = p.Began
-	w.Note(p.Number, "%s starts, clock %v, configured at %v", kind, p.Skew, p.config.from)
+	w.stage.Mu.Lock()
+	defer w.stage.Mu.Unlock()
+	started, d := w.stage.Start(kind, timeout)
+	p := &process{actor: started, world: w, config: w.versionAt(time.Since(w.stage.Begun), d), told: told{asked: map[outbox.ID]bool{}}}
+	p.actor.SetClock(d, w.plan.skew)
+	p.runs = p.actor.Began
+	w.stage.Note(p.actor.Number, "%s starts, clock %v, configured at %v", kind, p.actor.Skew, p.config.from)
 	return p
 }
 
@@ -37,41 +38,32 @@ func (w *world) start(kind string, timeout time.Duration) *process {
 // one is being rolled out perhaps the one before.
 func (w *world) versionAt(at time.Duration, d *stage.Dice) *version {
 	newest := 0
-	for i, v := range w.versions {
+	for i, v := range w.plan.versions {
 		if v.from <= at {
 			newest = i
 		}
 	}
-	if newest > 0 && at < w.versions[newest].from+w.versions[newest].overlap && d.Chance(0.5) {
+	if newest > 0 && at < w.plan.versions[newest].from+w.plan.versions[newest].overlap && d.Chance(0.5) {
 		newest--
 	}
-	return &w.versions[newest]
+	return &w.plan.versions[newest]
 }
 
 // policy is what the process was configured with for a destination.
 func (p *process) policy(name string) outbox.Policy {
-	for i, d := range p.destinations {
-		if d.name == name {
-			return p.config.policies[i]
-		}
+	i := slices.IndexFunc(p.world.plan.destinations, func(d destination) bool { return d.name == name })
+	return p.config.policies[i]
+}
+
+// call is one call that the process makes to a port.
+func (p *process) call(kind string, subject any, slot int) *stage.Call {
+	return p.actor.Call(kind, subject, slot, p.world.plan.odds)
+}
+
+// onlyOnce prepares a call that puts a row: where rows expire, it takes effect once and its answer arrives. Repeated
+// after the first row has expired, it would put another one.
+func (p *process) onlyOnce(c *stage.Call) {
+	if p.world.plan.varied.expires {
+		c.Odds.Lose, c.Odds.Late, c.Odds.Echo, c.Odds.Repeat = 0, 0, 0, 0
 	}
-	return outbox.Policy{}.WithDefaults()
-}
-
-// call is one call that a process makes to a port.
-type call struct {
-	*process
-	*stage.Call
-}
-
-// once has what the call asks for happen once, where rows expire, and be heard of: repeated later, it would put another row.
-func (c *call) once() *call {
-	if c.varied.expires {
-		c.Call.Odds.Lose, c.Call.Odds.Late, c.Call.Odds.Echo, c.Call.Odds.Repeat = 0, 0, 0, 0
-	}
-	return c
-}
-
-func (p *process) call(kind string, subject any, slot int) *call {
-	return &call{p, p.Call(kind, subject, slot, p.odds)}
 }

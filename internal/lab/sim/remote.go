@@ -9,9 +9,9 @@ import (
 )
 
 // remote is all that destinations know: what arrived, what took effect, and for how long they remember a
-// key. Nobody tells it what Landfall believes. All of it is under the world's mutex.
+// key. It does not know what Landfall believes. All of it is under the world's mutex.
 type remote struct {
-	*world
+	world *world
 	// coming is what is under way to it or within it, by time.
 	coming []arrival
 	sent   map[outbox.ID][]*delivery
@@ -80,19 +80,19 @@ func (r *remote) catchUp() {
 }
 
 func (r *remote) receive(d *delivery, at time.Time) {
-	r.Events++
+	r.world.stage.Events++
 	d.received = at
 	if d.refuse {
 		return
 	}
 	if first := r.known[d.id]; first != nil && at.Before(first.forgotten) {
 		d.duplicate = true
-		r.Happened["recognised by the remote"]++
-		r.Note(0, "remote recognises %s of %s", d.id, stage.Marked(d.token))
+		r.world.stage.Happened["recognised by the remote"]++
+		r.world.stage.Note(0, "remote recognises %s of %s", d.id, stage.Marked(d.token))
 		return
 	}
 	r.known[d.id] = d
-	switch window := r.promised(d.id.Destination, at); window {
+	switch window := r.world.promised(d.id.Destination, at); window {
 	case outbox.Always:
 		d.forgotten = at.Add(1000 * time.Hour)
 	default:
@@ -103,15 +103,15 @@ func (r *remote) receive(d *delivery, at time.Time) {
 
 // work is the moment of an effect.
 func (r *remote) work(d *delivery, at time.Time) {
-	r.Events++
+	r.world.stage.Events++
 	if at.After(d.received.Add(time.Minute)) {
-		r.Happened["took effect a minute late"]++
+		r.world.stage.Happened["took effect a minute late"]++
 	}
 	d.effect, d.visible = at, r.atMost(at.Add(d.lag), d)
 	r.effects[d.id] = append(r.effects[d.id], d)
-	r.Note(0, "remote does %s for %s", d.id, stage.Marked(d.token))
+	r.world.stage.Note(0, "remote does %s for %s", d.id, stage.Marked(d.token))
 	if n := len(r.effects[d.id]); n > 1 {
-		r.Violated("I4", "%s took effect %d times", d.id, n)
+		r.world.stage.Violated("I4", "%s took effect %d times", d.id, n)
 	}
 }
 
@@ -125,27 +125,27 @@ func (r *remote) visible(id outbox.ID) *delivery {
 	return nil
 }
 
-// willDo reports whether a row took effect or is going to: what a person learns who asks thoroughly.
+// willDo reports whether a row took effect or is going to: the answer that a person gets from the remote's operator.
 func (r *remote) willDo(id outbox.ID) bool {
 	return slices.ContainsFunc(r.sent[id], func(d *delivery) bool { return !d.refuse && !d.duplicate })
 }
 
 // promised is for how long a destination remembers keys that it gets now: as long as any configuration
-// says that somebody may still act by.
+// says that a process may still use.
 func (w *world) promised(name string, now time.Time) outbox.Window {
 	longest := outbox.Never
-	at := now.Sub(w.Begun)
-	for i, v := range w.versions {
+	at := now.Sub(w.stage.Begun)
+	for i, v := range w.plan.versions {
 		// A process started under a version claims for its invocation's time, and what it sends is late.
 		const invocation, claim = 3 * time.Minute, 2 * time.Minute
-		for d, destination := range w.destinations {
+		for d, destination := range w.plan.destinations {
 			if destination.name != name {
 				continue
 			}
 			until := time.Duration(1<<63 - 1)
-			if i+1 < len(w.versions) {
-				next := w.versions[i+1]
-				until = next.from + next.overlap + invocation + claim + destination.late + 2*outbox.SkewMargin
+			if i+1 < len(w.plan.versions) {
+				next := w.plan.versions[i+1]
+				until = next.from + next.overlap + invocation + claim + destination.late + 2*margin
 			}
 			if window := v.policies[d].Deduplicates; at >= v.from && at <= until && (window == outbox.Always || longest != outbox.Always && window > longest) {
 				longest = window

@@ -12,31 +12,31 @@ import (
 // puts are the rows that applications put, each again until they hear that it is there; and now and then
 // once more, the same or with other content.
 func (w *world) puts() (all []happening) {
-	for i := range w.rows {
-		d := stage.Roll(w.Seed, "put", i)
-		all = append(all, happening{w.rows[i].put, func(int) { w.Running.Go(func() { w.put(i, d) }) }})
+	for i := range w.plan.rows {
+		d := stage.Roll(w.stage.Seed, "put", i)
+		all = append(all, happening{w.plan.rows[i].put, func(int) { w.stage.Running.Go(func() { w.put(i, d) }) }})
 	}
 	return all
 }
 
 func (w *world) put(i int, d *stage.Dice) {
 	p := w.start("application", 24*time.Hour)
-	p.SetClock(stage.Roll(w.Seed, "writer", i), w.varied.writers)
-	row := w.rows[i].Row
-	now := p.Now().Truncate(time.Millisecond)
+	p.actor.SetClock(stage.Roll(w.stage.Seed, "writer", i), w.plan.varied.writers)
+	row := w.plan.rows[i].Row
+	now := p.actor.Now().Truncate(time.Millisecond)
 	policy := p.policy(row.Destination)
-	row.CreatedAt, row.LaneAt = now, now.Add(w.rows[i].notBefore+policy.HeadStart).Truncate(time.Millisecond)
-	if w.rows[i].deliverBy > 0 {
-		row.DeliverBy = now.Add(w.rows[i].deliverBy).Truncate(time.Millisecond)
+	row.CreatedAt, row.LaneAt = now, now.Add(w.plan.rows[i].notBefore+policy.HeadStart).Truncate(time.Millisecond)
+	if w.plan.rows[i].deliverBy > 0 {
+		row.DeliverBy = now.Add(w.plan.rows[i].deliverBy).Truncate(time.Millisecond)
 	}
 	row.Lane = outbox.Lane{Kind: outbox.DueLane, Destination: row.Destination, Shard: row.Shard(policy.Shards)}
-	w.Mu.Lock()
+	w.stage.Mu.Lock()
 	w.law.wants(row)
-	w.Mu.Unlock()
-	store := w.table.open(p)
-	for again := d.Chance(0.2) && !w.varied.expires; ; {
-		switch err := store.Put(p.Ctx, row); {
-		case p.Ctx.Err() != nil:
+	w.stage.Mu.Unlock()
+	store := w.open(p)
+	for again := d.Chance(0.2) && !w.plan.varied.expires; ; {
+		switch err := store.Put(p.actor.Ctx, row); {
+		case p.actor.Ctx.Err() != nil:
 			return // it crashed, and its row is there or not
 		case err != nil:
 			continue
@@ -44,10 +44,10 @@ func (w *world) put(i int, d *stage.Dice) {
 			again = false
 			other := row
 			other.Origin, other.Payload = "of another", []byte("other content "+secret)
-			if err := store.Put(p.Ctx, other); err == nil {
-				w.Mu.Lock()
-				w.Violated("I1", "%s was put twice with different content", row.ID)
-				w.Mu.Unlock()
+			if err := store.Put(p.actor.Ctx, other); err == nil {
+				w.stage.Mu.Lock()
+				w.stage.Violated("I1", "%s was put twice with different content", row.ID)
+				w.stage.Mu.Unlock()
 			}
 			continue
 		}
@@ -57,16 +57,16 @@ func (w *world) put(i int, d *stage.Dice) {
 
 // sweeps are a run each minute of each part, some twice.
 func (w *world) sweeps() (all []happening) {
-	d := stage.Roll(w.Seed, "sweeps")
-	for at := time.Duration(0); at < w.length; at += w.every {
-		silent := w.varied.silentFrom < at && at < w.varied.silentUntil
+	d := stage.Roll(w.stage.Seed, "sweeps")
+	for at := time.Duration(0); at < w.plan.length; at += w.plan.every {
+		silent := w.plan.varied.silentFrom < at && at < w.plan.varied.silentUntil
 		for part := range w.versionAt(at, d).parts {
-			begins := at + d.Between(time.Millisecond, w.every/3)
+			begins := at + d.Between(time.Millisecond, w.plan.every/3)
 			for range 1 + d.Below(2) {
 				if silent {
 					continue
 				}
-				all = append(all, happening{begins, func(int) { w.Running.Go(func() { w.dispatch(part) }) }})
+				all = append(all, happening{begins, func(int) { w.stage.Running.Go(func() { w.dispatch(part) }) }})
 				begins += d.Between(time.Millisecond, 5*time.Second)
 			}
 		}
@@ -81,26 +81,26 @@ func (w *world) dispatch(part int) {
 	p := w.start("dispatcher", 65*time.Second+w.longestSend()+10*time.Second)
 	destinations, err := w.allowed(p)
 	if err != nil {
-		p.Kill()
+		p.actor.Kill()
 		return
 	}
 	o := p.observer()
 	d := outbox.Dispatcher{
-		Store: w.table.open(p), Concurrency: p.config.concurrency, ClaimedBy: claimedBy,
-		Now: p.Now, Rand: p, Observer: o, Part: part % p.config.parts, Of: p.config.parts, Destinations: destinations,
+		Store: w.open(p), Concurrency: p.config.concurrency, ClaimedBy: claimedBy,
+		Now: p.actor.Now, Rand: p.actor, Observer: o, Part: part % p.config.parts, Of: p.config.parts, Destinations: destinations,
 	}
-	report, err := d.RunOnce(p.Ctx)
-	p.Mu.Lock()
-	defer p.Mu.Unlock()
-	if !p.Dead {
-		p.law.dispatched(p, report, err)
-		p.Note(p.Number, "ends: %d claimed", report.Claimed())
+	report, err := d.RunOnce(p.actor.Ctx)
+	p.world.stage.Mu.Lock()
+	defer p.world.stage.Mu.Unlock()
+	if !p.actor.Dead {
+		p.world.law.dispatched(p, report, err)
+		p.world.stage.Note(p.actor.Number, "ends: %d claimed", report.Claimed())
 	}
 	p.end(o, report, err)
 }
 
 func (w *world) longestSend() (longest time.Duration) {
-	for _, v := range w.versions {
+	for _, v := range w.plan.versions {
 		for _, p := range v.policies {
 			longest = max(longest, p.SendTimeout)
 		}
@@ -109,8 +109,8 @@ func (w *world) longestSend() (longest time.Duration) {
 }
 
 func (w *world) configured(p *process) (all []outbox.Destination) {
-	for i := range w.destinations {
-		d := &w.destinations[i]
+	for i := range w.plan.destinations {
+		d := &w.plan.destinations[i]
 		if !p.knows(d.name) {
 			continue
 		}
@@ -125,11 +125,11 @@ func (w *world) configured(p *process) (all []outbox.Destination) {
 
 // reconciliations are runs of the reconciler, some at once.
 func (w *world) reconciliations() (all []happening) {
-	d := stage.Roll(w.Seed, "reconciliations")
-	for at := w.every; at < w.length; at += d.Between(w.every, 6*w.every) {
+	d := stage.Roll(w.stage.Seed, "reconciliations")
+	for at := w.plan.every; at < w.plan.length; at += d.Between(w.plan.every, 6*w.plan.every) {
 		for range 1 + d.Below(2) {
-			all = append(all, happening{at + d.Between(time.Millisecond, w.every/3), func(int) {
-				w.Running.Go(w.reconcile)
+			all = append(all, happening{at + d.Between(time.Millisecond, w.plan.every/3), func(int) {
+				w.stage.Running.Go(w.reconcile)
 			}})
 		}
 	}
@@ -141,13 +141,13 @@ func (w *world) reconcile() {
 	p := w.start("reconciler", 3*time.Minute)
 	o := p.observer()
 	r := outbox.Reconciler{
-		Store: w.table.open(p), Concurrency: p.config.concurrency, Now: p.Now, Observer: o, Destinations: w.configured(p),
+		Store: w.open(p), Concurrency: p.config.concurrency, Now: p.actor.Now, Observer: o, Destinations: w.configured(p),
 	}
-	report, err := r.RunOnce(p.Ctx)
-	p.Mu.Lock()
-	defer p.Mu.Unlock()
-	if !p.Dead {
-		p.law.reconciled(p, report, err)
+	report, err := r.RunOnce(p.actor.Ctx)
+	p.world.stage.Mu.Lock()
+	defer p.world.stage.Mu.Unlock()
+	if !p.actor.Dead {
+		p.world.law.reconciled(p, report, err)
 	}
 	p.end(o, report, err)
 }
@@ -155,29 +155,29 @@ func (w *world) reconcile() {
 // calmDown lets everything come to its end, now that nothing goes wrong any more.
 func (w *world) calmDown() {
 	pause := func(d time.Duration) {
-		_ = stage.SleepUntil(context.Background(), w.Instant(time.Now().Add(d), stage.WorldSlots+stage.OwnSlots-1))
+		_ = stage.SleepUntil(context.Background(), w.stage.Instant(time.Now().Add(d), stage.WorldSlots+stage.OwnSlots-1))
 	}
 	pause(time.Second)
-	w.Mu.Lock()
-	w.Calm.Store(true)
-	w.Note(0, "from now on nothing goes wrong")
+	w.stage.Mu.Lock()
+	w.stage.Calm.Store(true)
+	w.stage.Note(0, "from now on nothing goes wrong")
 	w.controls.calmDown()
-	w.Mu.Unlock()
+	w.stage.Mu.Unlock()
 	const bound = 6 * time.Hour
 	soonest := time.Second
 	for deadline := time.Now().Add(bound); ; {
-		for part := range w.versionAt(time.Since(w.Begun), stage.Roll(w.Seed, "calm")).parts {
+		for part := range w.versionAt(time.Since(w.stage.Begun), stage.Roll(w.stage.Seed, "calm")).parts {
 			w.dispatch(part)
 		}
 		w.reconcile()
-		w.Mu.Lock()
+		w.stage.Mu.Lock()
 		next, open := w.law.next()
 		if open && time.Now().After(deadline) {
 			w.law.stuck(bound)
 			open = false
 		}
-		w.Mu.Unlock()
-		if !open || w.Broken() {
+		w.stage.Mu.Unlock()
+		if !open || w.stage.Broken() {
 			return
 		}
 		pause(min(max(time.Until(next), soonest), 10*time.Minute))
@@ -187,11 +187,11 @@ func (w *world) calmDown() {
 
 // orders are what people have done to rows.
 func (w *world) orders() (all []happening) {
-	d := stage.Roll(w.Seed, "orders")
+	d := stage.Roll(w.stage.Seed, "orders")
 	for range w.plan.orders {
-		at, row := time.Duration(d.Unit()*float64(w.length)), d.Below(len(w.rows))
-		dice := stage.Roll(w.Seed, "order", at)
-		all = append(all, happening{at, func(int) { w.Running.Go(func() { w.order(w.rows[row].ID, dice) }) }})
+		at, row := time.Duration(d.Unit()*float64(w.plan.length)), d.Below(len(w.plan.rows))
+		dice := stage.Roll(w.stage.Seed, "order", at)
+		all = append(all, happening{at, func(int) { w.stage.Running.Go(func() { w.order(w.plan.rows[row].ID, dice) }) }})
 	}
 	return all
 }
@@ -199,11 +199,11 @@ func (w *world) orders() (all []happening) {
 // order is one order on one row.
 func (w *world) order(id outbox.ID, d *stage.Dice) {
 	p := w.start("operator", time.Hour)
-	person := &person{store: w.table.open(p), process: p}
-	operator := outbox.Operator{Store: person, Destinations: w.configured(p), Now: p.Now}
-	w.Mu.Lock()
+	person := &person{store: w.open(p), process: p}
+	operator := outbox.Operator{Store: person, Destinations: w.configured(p), Now: p.actor.Now}
+	w.stage.Mu.Lock()
 	row, exists := w.table.row(id)
-	w.Mu.Unlock()
+	w.stage.Mu.Unlock()
 	switch {
 	case !exists:
 		return
@@ -223,17 +223,17 @@ func (w *world) order(id outbox.ID, d *stage.Dice) {
 		o.Force = d.Chance(0.2)
 	}
 	person.order = o
-	w.Mu.Lock()
+	w.stage.Mu.Lock()
 	w.law.ordering(p, o)
-	w.Mu.Unlock()
-	_, err := operator.Do(p.Ctx, id, o)
-	w.Mu.Lock()
-	defer w.Mu.Unlock()
+	w.stage.Mu.Unlock()
+	_, err := operator.Do(p.actor.Ctx, id, o)
+	w.stage.Mu.Lock()
+	defer w.stage.Mu.Unlock()
 	if err != nil {
-		w.Note(p.Number, "%s: %v", o.Move, err)
+		w.stage.Note(p.actor.Number, "%s: %v", o.Move, err)
 	}
 	if errors.Is(err, outbox.ErrConflict) && !person.settled {
-		w.Violated("report", "%s of %s is refused without a reason: %v", o.Move, id, err)
+		w.stage.Violated("report", "%s of %s is refused without a reason: %v", o.Move, id, err)
 	}
 	w.law.scan("an operator's error", err)
 }
@@ -241,7 +241,7 @@ func (w *world) order(id outbox.ID, d *stage.Dice) {
 // person reads a row and asks the remote about it, thoroughly, before giving an order about just that
 // row; and gives none that would be a lie.
 type person struct {
-	store
+	store   store
 	process *process
 	order   outbox.Order
 	settled bool
@@ -259,8 +259,8 @@ var errWouldLie = errors.New("the remote says otherwise")
 func (p *person) Get(ctx context.Context, id outbox.ID) (outbox.Row, error) {
 	row, err := p.store.Get(ctx, id)
 	w := p.process.world
-	w.Mu.Lock()
-	defer w.Mu.Unlock()
+	w.stage.Mu.Lock()
+	defer w.stage.Mu.Unlock()
 	w.remote.catchUp()
 	happens := w.remote.willDo(id)
 	if lies := p.order.Move == outbox.MarkCompleted && !happens || p.order.Move == outbox.MarkFailed && happens ||

@@ -20,13 +20,13 @@ type report struct {
 
 // reports notes that a row was put. The world's mutex is held.
 func (w *world) reports(row outbox.Row) {
-	d := stage.Roll(w.Seed, "report", row.ID)
-	if !w.stream.told || d.Chance(w.stream.lost) {
+	d := stage.Roll(w.stage.Seed, "report", row.ID)
+	if !w.plan.stream.told || d.Chance(w.plan.stream.lost) {
 		return
 	}
 	for range 1 + d.Below(2) {
-		late := d.Between(10*time.Millisecond, w.stream.latest)
-		w.reported = append(w.reported, report{time.Since(w.Begun) + late, outbox.Fresh{
+		late := d.Between(10*time.Millisecond, w.plan.stream.latest)
+		w.reported = append(w.reported, report{time.Since(w.stage.Begun) + late, outbox.Fresh{
 			Entry: outbox.Entry{ID: row.ID, LaneAt: row.LaneAt}, CreatedAt: row.CreatedAt,
 		}})
 	}
@@ -34,25 +34,25 @@ func (w *world) reports(row outbox.Row) {
 
 // polls are when the stream's mapping looks for reports. A function is only started if there are some.
 func (w *world) polls() (all []happening) {
-	if !w.stream.told {
+	if !w.plan.stream.told {
 		return nil
 	}
-	d := stage.Roll(w.Seed, "polls")
-	for at := time.Second; at < w.length; at += d.Between(200*time.Millisecond, 20*time.Second) {
+	d := stage.Roll(w.stage.Seed, "polls")
+	for at := time.Second; at < w.plan.length; at += d.Between(200*time.Millisecond, 20*time.Second) {
 		all = append(all, happening{at, func(slot int) {
-			w.Mu.Lock()
+			w.stage.Mu.Lock()
 			var rows []outbox.Fresh
 			w.reported = slices.DeleteFunc(w.reported, func(r report) bool {
-				due := r.at <= time.Since(w.Begun)
+				due := r.at <= time.Since(w.stage.Begun)
 				if due {
 					rows = append(rows, r.row)
 				}
 				return due
 			})
-			w.Mu.Unlock()
+			w.stage.Mu.Unlock()
 			if len(rows) > 0 {
-				shuffle(stage.Roll(w.Seed, "batch", slot, at), rows)
-				w.Running.Go(func() { w.deliver(rows) })
+				shuffle(stage.Roll(w.stage.Seed, "batch", slot, at), rows)
+				w.stage.Running.Go(func() { w.deliver(rows) })
 			}
 		}})
 	}
@@ -69,64 +69,64 @@ func shuffle(d *stage.Dice, rows []outbox.Fresh) {
 
 // deliver is one invocation of the fast path.
 func (w *world) deliver(rows []outbox.Fresh) {
-	p := w.start(fastPath, outbox.FastPathFor+w.longestSend()+20*time.Second)
+	p := w.start(fastPath, fastPathClaimsFor+w.longestSend()+20*time.Second)
 	destinations, err := w.allowed(p)
 	if err != nil {
-		p.Kill()
+		p.actor.Kill()
 		return
 	}
 	o := p.observer()
 	d := outbox.Dispatcher{
-		Store: w.table.open(p), Concurrency: p.config.concurrency, ClaimedBy: claimedBy,
-		Now: p.Now, Rand: p, Observer: o, Destinations: destinations,
+		Store: w.open(p), Concurrency: p.config.concurrency, ClaimedBy: claimedBy,
+		Now: p.actor.Now, Rand: p.actor, Observer: o, Destinations: destinations,
 	}
-	if w.varied.stalls {
+	if w.plan.varied.stalls {
 		d.Stalls = &w.stalls
 	}
-	report, err := d.RunFastPath(p.Ctx, rows)
-	p.Mu.Lock()
-	defer p.Mu.Unlock()
-	if !p.Dead {
-		p.law.delivered(p, rows)
-		p.law.dispatched(p, report, err)
-		p.Note(p.Number, "ends: %d claimed", report.Claimed())
+	report, err := d.RunFastPath(p.actor.Ctx, rows)
+	p.world.stage.Mu.Lock()
+	defer p.world.stage.Mu.Unlock()
+	if !p.actor.Dead {
+		p.world.law.delivered(p, rows)
+		p.world.law.dispatched(p, report, err)
+		p.world.stage.Note(p.actor.Number, "ends: %d claimed", report.Claimed())
 	}
 	p.end(o, report, err)
 }
 
 // sends reports whether the process is one that claims and sends.
-func (p *process) sends() bool { return p.Kind == "dispatcher" || p.Kind == fastPath }
+func (p *process) sends() bool { return p.actor.Kind == "dispatcher" || p.actor.Kind == fastPath }
 
 // onTime holds a claim to be of a row that is due: for the sweep, by its own clock; for the fast path, within the head
 // start that its configuration gives, and by the writer's clock if that is ahead by no more than clocks may be.
 func (l *law) onTime(o *operation, before outbox.Row) {
 	c, limit := o.claim, o.claim.At
-	if o.by.Kind == fastPath {
-		l.Must(before.AttemptCount == 0, "schedule", "%s was claimed %d times, and is claimed by the fast path", c.ID, before.AttemptCount)
-		if ahead := before.CreatedAt.Sub(c.At); ahead > 0 && ahead <= outbox.SkewMargin {
+	if o.by.actor.Kind == fastPath {
+		l.stage.Must(before.AttemptCount == 0, "schedule", "%s was claimed %d times, and is claimed by the fast path", c.ID, before.AttemptCount)
+		if ahead := before.CreatedAt.Sub(c.At); ahead > 0 && ahead <= margin {
 			limit = before.CreatedAt
 		}
 		limit = limit.Add(o.by.policy(c.Destination).HeadStart)
 	}
-	l.Must(!before.LaneAt.After(limit), "schedule", "%s was claimed %v before it was due", c.ID, before.LaneAt.Sub(limit))
+	l.stage.Must(!before.LaneAt.After(limit), "schedule", "%s was claimed %v before it was due", c.ID, before.LaneAt.Sub(limit))
 }
 
 // delivered holds a run of the fast path that ended before its time to have asked for every row that it was told of.
 func (l *law) delivered(p *process, rows []outbox.Fresh) {
-	if time.Since(p.runs) >= outbox.FastPathFor {
+	if time.Since(p.runs) >= fastPathClaimsFor {
 		return
 	}
-	deadline, _ := p.Ctx.Deadline()
+	deadline, _ := p.actor.Ctx.Deadline()
 	for _, row := range rows {
-		policy, dueBy := p.policy(row.Destination), p.runs.Add(p.Skew)
-		forNow := p.knows(row.Destination) && !l.stalls(row.Destination) && time.Until(deadline) >= policy.SendTimeout+outbox.ClaimMargin && !policy.Retired && !p.told.barred[row.Destination] && !row.LaneAt.After(dueBy.Add(policy.HeadStart))
-		l.Must(!forNow || p.told.asked[row.ID], "effort", "process %d was told of %s and left it to the sweep", p.Number, row.ID)
+		policy, dueBy := p.policy(row.Destination), p.runs.Add(p.actor.Skew)
+		forNow := p.knows(row.Destination) && !l.stalls(row.Destination) && time.Until(deadline) >= policy.SendTimeout+settleTime && !policy.Retired && !p.told.barred[row.Destination] && !row.LaneAt.After(dueBy.Add(policy.HeadStart))
+		l.stage.Must(!forNow || p.told.asked[row.ID], "effort", "process %d was told of %s and left it to the sweep", p.actor.Number, row.ID)
 	}
 }
 
 // stalls reports whether the fast path may leave a destination to the sweep now.
 func (l *law) stalls(destination string) bool {
-	return l.varied.stalls && time.Now().Before(l.heldUp[destination])
+	return l.world.plan.varied.stalls && time.Now().Before(l.heldUp[destination])
 }
 
 // holdsUp notes that a send of the fast path has ended: after a slow one its destination may be left to the sweep for a
@@ -136,18 +136,18 @@ func (l *law) holdsUp(p *process, destination string, began time.Time) {
 	if took >= p.policy(destination).SendTimeout {
 		leave = 15 * time.Minute
 	}
-	if until := time.Now().Add(leave); p.Kind == fastPath && took >= 5*time.Second && until.After(l.heldUp[destination]) {
+	if until := time.Now().Add(leave); p.actor.Kind == fastPath && took >= 5*time.Second && until.After(l.heldUp[destination]) {
 		l.heldUp[destination] = until
 	}
 }
 
 // mustNotBeNew holds the fast path to be granted a row that is new and for now.
 func (l *law) mustNotBeNew(o *operation, row outbox.Row) {
-	if o.claim == nil || o.by.Kind != fastPath {
+	if o.claim == nil || o.by.actor.Kind != fastPath {
 		return
 	}
 	now := o.claim.At
 	isNew := row.Status == outbox.StatusPending && row.Unreadable == nil && row.Token == "" && !row.LaneAt.After(now.Add(o.by.policy(row.Destination).HeadStart)) &&
 		(row.DeliverBy.IsZero() || now.Before(row.DeliverBy))
-	l.Must(!isNew, "effort", "%s was refused, and the row is new", o)
+	l.stage.Must(!isNew, "effort", "%s was refused, and the row is new", o)
 }

@@ -10,8 +10,7 @@ import (
 
 // table is where the rows of a world are.
 type table interface {
-	// open is the table as one process sees it.
-	open(p *process) store
+	open(p *process) access
 	// row is the row as it is stored, false if there is none. The world's mutex is held.
 	row(id outbox.ID) (outbox.Row, bool)
 	// delete is what the time to live does. The world's mutex is held.
@@ -32,8 +31,8 @@ type operation struct {
 	claim      *outbox.Claim
 	settlement *outbox.Settlement
 	put        *outbox.Row
-	// applied says that it changed the row; shown that after it was last tried, the row showed it.
-	applied, shown bool
+	// shown says that the row showed it after it was last tried.
+	shown bool
 	// result is the row as a claim made it.
 	result outbox.Row
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/landfall-dev/landfall/internal/outbox"
 )
 
-// varied is what is rare in production and ordinary in a part of the worlds. It has dice of its own, so that the others
-// are what they were.
+// varied is what is rare in production and frequent in some worlds. It has dice of its own, so that the other draws stay
+// the same.
 type varied struct {
 	// writers is by how much an application's clock is wrong, either way: nothing bounds it.
 	writers time.Duration
@@ -16,7 +16,7 @@ type varied struct {
 	expires bool
 	// stalls: the fast path remembers which destinations stalled.
 	stalls bool
-	// broken are times at which a foreign hand breaks a row that waits.
+	// broken are times at which a foreign program breaks a row that waits.
 	broken []time.Duration
 	// silentFrom and silentUntil are when no schedule starts anything.
 	silentFrom, silentUntil time.Duration
@@ -50,7 +50,7 @@ func (p *plan) vary(d *stage.Dice) {
 	p.varied.stalls = d.Chance(0.5)
 }
 
-// vary changes what else somebody may change in a configuration.
+// vary changes further keys of a configuration.
 func (v *version) vary(d *stage.Dice) {
 	v.parts = 1 + d.Below(3)
 	v.removed = make([]bool, len(v.policies))
@@ -83,7 +83,9 @@ func (p *plan) expire(d *stage.Dice) {
 }
 
 // knows reports whether a destination is in the configuration of a process.
-func (p *process) knows(destination string) bool { return p.config.has(p.destinations, destination) }
+func (p *process) knows(destination string) bool {
+	return p.config.has(p.world.plan.destinations, destination)
+}
 
 func (v *version) has(destinations []destination, name string) bool {
 	for i, d := range destinations {
@@ -94,17 +96,17 @@ func (v *version) has(destinations []destination, name string) bool {
 	return false
 }
 
-// breakages are what a foreign hand does to rows that nobody holds: one thing about them cannot be read any more.
+// breakages are attributes that a foreign program makes unreadable, in rows that no process has claimed.
 func (w *world) breakages() (all []happening) {
-	for n, at := range w.varied.broken {
-		d := stage.Roll(w.Seed, "broken", n)
-		id := w.rows[d.Below(len(w.rows))].ID
+	for n, at := range w.plan.varied.broken {
+		d := stage.Roll(w.stage.Seed, "broken", n)
+		id := w.plan.rows[d.Below(len(w.plan.rows))].ID
 		all = append(all, happening{at, func(int) {
-			w.Mu.Lock()
-			defer w.Mu.Unlock()
+			w.stage.Mu.Lock()
+			defer w.stage.Mu.Unlock()
 			if row, _ := w.table.row(id); row.Status == outbox.StatusPending || row.Status == outbox.StatusOutcomeUnknown {
-				w.Happened["a foreign hand broke a row"]++
-				w.Note(0, "a foreign hand breaks %s", id)
+				w.stage.Happened["a foreign hand broke a row"]++
+				w.stage.Note(0, "a foreign hand breaks %s", id)
 				w.table.spoil(id, d)
 			}
 		}})
@@ -114,14 +116,14 @@ func (w *world) breakages() (all []happening) {
 
 // expiries are when the table's time to live deletes some of what it may.
 func (w *world) expiries() (all []happening) {
-	if !w.varied.expires {
+	if !w.plan.varied.expires {
 		return nil
 	}
-	d := stage.Roll(w.Seed, "expiries")
-	for at := time.Minute; at < w.length; at += d.Between(time.Second, time.Minute) {
+	d := stage.Roll(w.stage.Seed, "expiries")
+	for at := time.Minute; at < w.plan.length; at += d.Between(time.Second, time.Minute) {
 		all = append(all, happening{at, func(int) {
-			w.Mu.Lock()
-			defer w.Mu.Unlock()
+			w.stage.Mu.Lock()
+			defer w.stage.Mu.Unlock()
 			for _, id := range w.law.ids() {
 				row, exists := w.table.row(id)
 				if exists && !row.ExpiresAt.IsZero() && !row.ExpiresAt.After(time.Now()) && d.Chance(0.5) {

@@ -12,8 +12,7 @@ import (
 	"strings"
 )
 
-// change is one of the changes that are made to a file by rule: in the binary that has all of them it is
-// switched on by its number.
+// change is one that is made to a file by rule. The binary has all of them; a number switches one on.
 type change struct {
 	place, from, to string
 }
@@ -74,7 +73,7 @@ type maker struct {
 	edits   []edit
 }
 
-// edit is a place whose text is put between others.
+// edit puts the text of a place between two others.
 type edit struct {
 	from, to      int
 	before, after string

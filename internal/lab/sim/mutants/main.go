@@ -1,15 +1,14 @@
-// Command mutants proves that the simulation notices: it breaks the protocol on purpose, one clause at a
-// time, in a copy that only `go test -overlay` sees, and plays worlds until an invariant that has a name
-// is violated.
+// Command mutants proves that the simulations notice faults. It breaks the protocol on purpose, one clause at a
+// time, in a copy that only `go test -overlay` sees, and plays worlds until an invariant is violated.
 //
-//	go run ./internal/lab/sim/mutants                                # the tables in table*.go and routing*.go: each must be caught
+//	go run ./internal/lab/sim/mutants                                # the tables in the *.go files here: each must be caught
 //	go run ./internal/lab/sim/mutants -run window                    # those whose name matches
 //	go run ./internal/lab/sim/mutants -every internal/outbox/*.go    # changes made by rule instead
 //
-// The last form changes every condition and leaves out every assignment of the files, and lists the
-// changes that nothing notices, for people to judge: they may be of no consequence. Otherwise it exits with
-// 1 if a mutant is not caught: because nothing noticed, because it does not compile or ends in a panic or a
-// hang instead of a violation, or because the text that it replaces is gone.
+// The last form changes every condition of the files and leaves out every assignment. It lists the changes
+// that no world notices, for a person to judge: they may be harmless. The other forms exit with 1 if a mutant
+// is not caught: no world noticed it, it does not compile, it ends in a panic or a hang instead of a violation,
+// or the text that it replaces is gone.
 package main
 
 import (
@@ -22,7 +21,7 @@ import (
 )
 
 func main() {
-	seeds := flag.Int("seeds", 2000, "play at most so many worlds for each mutant")
+	seeds := flag.Int("seeds", 2000, "worlds to play for each mutant, at most")
 	match := flag.String("run", "", "only mutants whose name matches this regular expression")
 	every := flag.Bool("every", false, "make all changes to the files that follow instead of the table's")
 	sdk := flag.Bool("sdk", false, "with -every: play through the SDK")

@@ -3,4 +3,6 @@ package main
 import "slices"
 
 // allMutants are the mutants of both simulations.
-func allMutants() []mutant { return slices.Concat(table, tableDB, routingTable, routingTableDB) }
+func allMutants() []mutant {
+	return slices.Concat(table, tableDB, constants, routingTable, routingTableDB)
+}

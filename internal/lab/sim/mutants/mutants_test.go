@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestEveryMutantFitsTheCode keeps the mutants up to date: each replaces a text that stands exactly once in its file.
-func TestEveryMutantFitsTheCode(t *testing.T) {
+// TestMutantsFitTheCode keeps the mutants up to date: each replaces a text that its file contains exactly once.
+func TestMutantsFitTheCode(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..", "..", "..")
 	for _, m := range allMutants() {
@@ -18,7 +18,7 @@ func TestEveryMutantFitsTheCode(t *testing.T) {
 			continue
 		}
 		if n := strings.Count(string(source), m.from); n != 1 {
-			t.Errorf("%s: %s has the text %d times, want once: %s", m.name, m.file, n, m.from)
+			t.Errorf("%s: %s contains the text %d times, want once: %s", m.name, m.file, n, m.from)
 		}
 		if m.from == m.to {
 			t.Errorf("%s changes nothing", m.name)

@@ -17,7 +17,7 @@ import (
 // mutant is one deliberate breakage: in file, the one place that says from says to.
 type mutant struct {
 	name, file, from, to string
-	// sdk: it breaks what only worlds meet that are played through the SDK.
+	// sdk: only worlds that are played through the SDK meet what it breaks.
 	sdk bool
 }
 
@@ -26,7 +26,7 @@ type verdict struct {
 	// invariant is the name of the one that was violated first, after so many seeds; "" if none was.
 	invariant string
 	seeds     int
-	// trouble is why the mutant was no mutant, or how it ended instead.
+	// trouble is why the mutant could not be played, or how it ended instead.
 	trouble string
 }
 
@@ -68,7 +68,7 @@ func (w workshop) try(m mutant, seeds int) verdict {
 		return verdict{trouble: err.Error()}
 	}
 	if n := strings.Count(string(source), m.from); n != 1 {
-		return verdict{trouble: fmt.Sprintf("the text that it replaces is there %d times, want once", n)}
+		return verdict{trouble: fmt.Sprintf("its file contains the text that it replaces %d times, want once", n)}
 	}
 	binary, err := w.build(simulation(m.file), map[string][]byte{m.file: []byte(strings.Replace(string(source), m.from, m.to, 1))})
 	if err != nil {
@@ -131,7 +131,7 @@ func (w workshop) play(simulation, binary string, seeds int, sdk bool, env ...st
 	play.Stdout, play.Stderr = heard, heard
 	failed := play.Run()
 	switch {
-	case heard.invariant != "":
+	case heard.verdict.invariant != "":
 		return heard.verdict
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return verdict{trouble: "it hangs"}
@@ -141,21 +141,21 @@ func (w workshop) play(simulation, binary string, seeds int, sdk bool, env ...st
 	return verdict{}
 }
 
-// listener reads what a test says that plays worlds from seed 1 on, and stops it at the first violation:
-// what becomes of the world then is of no interest.
+// listener reads the output of a test that plays worlds from seed 1 on, and stops it at the first violation: what
+// follows proves nothing.
 type listener struct {
-	verdict
-	out  []byte
-	stop func()
+	verdict verdict
+	out     []byte
+	stop    func()
 }
 
 var violation = regexp.MustCompile(`seed (\d+): ([A-Za-z_0-9]+): `)
 
 func (l *listener) Write(b []byte) (int, error) {
 	l.out = append(l.out, b...)
-	if found := violation.FindSubmatch(l.out); found != nil && l.invariant == "" {
-		l.seeds, _ = strconv.Atoi(string(found[1]))
-		l.invariant = string(found[2])
+	if found := violation.FindSubmatch(l.out); found != nil && l.verdict.invariant == "" {
+		l.verdict.seeds, _ = strconv.Atoi(string(found[1]))
+		l.verdict.invariant = string(found[2])
 		l.stop()
 	}
 	return len(b), nil

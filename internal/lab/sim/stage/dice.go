@@ -8,7 +8,7 @@ import (
 )
 
 // Dice is a stream of random numbers. Every call to a port has a stream of its own, made from the seed
-// and from what the call is: which process, which kind, which row, the how manieth. So what goes wrong
+// and from what the call is: which process, which kind, which row, the how many-th call of its kind. So what goes wrong
 // does not depend on the order in which goroutines of the same instant happen to run.
 type Dice uint64
 

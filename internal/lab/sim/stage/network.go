@@ -41,7 +41,7 @@ func Writes[O, T any](ctx context.Context, c *Call, subject any, o *O, try func(
 		defer c.process.stage.Mu.Unlock()
 		return try(o)
 	}
-	late := *o // a copy of its own: nobody is told what becomes of it
+	late := *o // a copy of its own: its result goes nowhere
 	if err := c.Step(ctx); err != nil {
 		c.OnResuming(func() { _, _ = once(&late) })
 		return none, fmt.Errorf("%v: %w", subject, err)
@@ -82,8 +82,8 @@ func Writes[O, T any](ctx context.Context, c *Call, subject any, o *O, try func(
 	return result, answer
 }
 
-// OnResuming is about a caller that gave up while its process was paused: what it was about to ask for
-// may leave all the same, once the process goes on.
+// OnResuming is for a caller that gave up while its process was paused: its request may still leave once the
+// process goes on.
 func (c *Call) OnResuming(do func()) {
 	c.process.stage.Mu.Lock()
 	dead, resumes := c.process.Dead, c.process.resumes
@@ -93,7 +93,7 @@ func (c *Call) OnResuming(do func()) {
 	}
 }
 
-// PerhapsDie makes a late request the last of its process in some cases: nobody repeats it then.
+// PerhapsDie makes a late request the last of its process in some cases, so that it is not repeated.
 func (c *Call) PerhapsDie() {
 	c.process.stage.Mu.Lock()
 	defer c.process.stage.Mu.Unlock()
@@ -119,17 +119,17 @@ func (c *Call) Later(subject any, do func()) {
 // heldBack is a write that the network keeps for now.
 type heldBack struct {
 	call *Call
-	*Dice
-	do func()
+	dice *Dice
+	do   func()
 }
 
 // Release lets go of some of the writes that the network keeps about a subject, which has just changed. Mu is
 // held.
 func (s *Stage) Release(subject any) {
 	s.held[subject] = slices.DeleteFunc(s.held[subject], func(h heldBack) bool {
-		goes := h.Chance(0.25)
+		goes := h.dice.Chance(0.25)
 		if goes {
-			soon := time.Now().Add(h.Between(100*time.Microsecond, 10*time.Second))
+			soon := time.Now().Add(h.dice.Between(100*time.Microsecond, 10*time.Second))
 			h.call.at(s.Instant(soon, abroadSlots+h.call.Slot), h.do)
 		}
 		return goes

@@ -23,7 +23,7 @@ type Stage struct {
 	// Events is how much happened, Happened counts what is of interest, by what it is.
 	Events     int
 	Happened   map[string]int
-	trace      *trace // nil: nobody reads it
+	trace      *trace // nil unless asked for
 	violations []Violation
 	hear       func(Violation)
 	processes  int

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Note adds a line to the trace, if somebody reads it. Mu is held.
+// Note adds a line to the trace, if there is one. Mu is held.
 func (s *Stage) Note(process int, format string, args ...any) {
 	if s.trace != nil {
 		s.trace.entries = append(s.trace.entries, entry{time.Since(s.Begun), process, fmt.Sprintf(format, args...)})

@@ -31,7 +31,7 @@ func readMessage(r *http.Request, body []byte) (Message, error) {
 	}
 	text := func(raw json.RawMessage) string {
 		var v value
-		_ = json.Unmarshal(raw, &v) // a value of another type is no text
+		_ = json.Unmarshal(raw, &v) // a value of another type yields ""
 		return v.S
 	}
 	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")

@@ -28,10 +28,10 @@ type Item = map[string]types.AttributeValue
 // Table is a table whose key is schema.PK. O is what a world calls a write that a process asks for; it may be tried
 // more than once.
 type Table[O any] struct {
-	// Tried is told of every time that a write was tried, with the item before and after it. The stage's mutex
+	// Tried is called each time a write was tried, with the item before and after it. The stage's mutex
 	// is held.
 	Tried func(o *O, before, after Item, granted bool)
-	// Unasked is told of every item that a request changed which is of no such write, and of what [Table.Put] put.
+	// Unasked is called for each item that another request changed, or [Table.Put].
 	// The mutex is held. Optional.
 	Unasked func(before, after Item)
 	// Subject is what the stage knows a key as.
@@ -104,8 +104,8 @@ func With[O any](ctx context.Context, o *O) context.Context {
 
 // wire is what lies between one process's SDK and the service.
 type wire[O any] struct {
-	*Table[O]
-	call func(Message, *O) *stage.Call
+	table *Table[O]
+	call  func(Message, *O) *stage.Call
 }
 
 // RoundTrip implements [http.RoundTripper]. A request, or its answer, may be lost, late, doubled, refused.
@@ -121,7 +121,7 @@ func (w *wire[O]) RoundTrip(r *http.Request) (*http.Response, error) {
 	o, _ := r.Context().Value(operationKey{}).(*O)
 	c := w.call(m, o)
 	again := func() {}
-	if o != nil { // a copy of its own: nobody is told what becomes of it
+	if o != nil { // a copy of its own: its result goes nowhere
 		copied := *o
 		again = func() { _, _ = w.deliver(m, &copied, faults.Fault{}) }
 	}
@@ -131,7 +131,7 @@ func (w *wire[O]) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	fault, late, echo := trouble(c, o != nil)
 	if late || echo {
-		c.Later(w.Subject(m.PK), again)
+		c.Later(w.table.Subject(m.PK), again)
 	}
 	if late {
 		c.PerhapsDie()
@@ -170,32 +170,32 @@ func trouble(c *stage.Call, writes bool) (fault faults.Fault, late, echo bool) {
 
 // deliver has the service do a request at once, and shows what that did.
 func (w *wire[O]) deliver(m Message, o *O, fault faults.Fault) (*http.Response, error) {
-	w.stage.Mu.Lock()
-	defer w.stage.Mu.Unlock()
+	w.table.stage.Mu.Lock()
+	defer w.table.stage.Mu.Unlock()
 	r, err := http.NewRequest(http.MethodPost, "http://localaws.invalid/", bytes.NewReader(m.body))
 	if err != nil {
 		return nil, err
 	}
 	r.Header = m.header
-	w.fault = fault
-	answer, err := w.account.RoundTrip(r)
-	w.fault = faults.Fault{}
+	w.table.fault = fault
+	answer, err := w.table.account.RoundTrip(r)
+	w.table.fault = faults.Fault{}
 	if o == nil {
 		if m.Operation != "GetItem" && m.Operation != "Query" {
-			w.unasked(m.PK)
+			w.table.unasked(m.PK)
 		}
 		return answer, err
 	}
-	before, after := w.items[m.PK], w.look(m.PK)
-	w.items[m.PK] = after
+	before, after := w.table.items[m.PK], w.table.look(m.PK)
+	w.table.items[m.PK] = after
 	switch {
 	case fault.Error != "" || answer != nil && answer.StatusCode >= 500 && !fault.SpoilAnswer:
-		w.stage.Must(sameItem(before, after), "I7", "%v failed and changed the item", o)
+		w.table.stage.Must(sameItem(before, after), "I7", "%v failed and changed the item", o)
 	case err == nil && answer.StatusCode == http.StatusBadRequest:
-		w.stage.Must(sameItem(before, after), "I7", "%v was refused and changed the item", o)
-		w.Tried(o, before, after, false)
+		w.table.stage.Must(sameItem(before, after), "I7", "%v was refused and changed the item", o)
+		w.table.Tried(o, before, after, false)
 	default: // it was done, though the answer may be lost or spoilt
-		w.Tried(o, before, after, fault == faults.Fault{} || !sameItem(before, after))
+		w.table.Tried(o, before, after, fault == faults.Fault{} || !sameItem(before, after))
 	}
 	return answer, err
 }

@@ -42,9 +42,9 @@ const (
 	mapping     = "mapping"
 )
 
-// world is an application, the functions and an AWS of their own that counts, on a virtual clock.
-type world struct {
-	*testing.T
+// workbench is an application, the functions and an AWS of their own that counts, on a virtual clock.
+type workbench struct {
+	t       *testing.T
 	account *localaws.Account
 	box     *landfall.Outbox
 	client  *dynamodb.Client // the application's
@@ -84,12 +84,12 @@ func (b *byteCount) Write(p []byte) (int, error) {
 }
 
 // inBubble measures on a clock that stands still while nothing waits.
-func inBubble(t *testing.T, o localaws.Options, p outbox.Policy, measure func(*world)) {
+func inBubble(t *testing.T, o localaws.Options, p outbox.Policy, measure func(*workbench)) {
 	t.Helper()
 	o.KeepEntries = 1
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(start))
-		w := &world{T: t, account: localaws.New(o), policy: p, send: lands}
+		w := &workbench{t: t, account: localaws.New(o), policy: p, send: lands}
 		w.client = dynamodb.NewFromConfig(w.account.Config(application))
 		for _, table := range []*dynamodb.CreateTableInput{outboxdb.Table(schema.OutboxTable), routingdb.ControlTable(schema.ControlTable)} {
 			if _, err := w.client.CreateTable(t.Context(), table); err != nil {
@@ -109,11 +109,11 @@ const (
 	sweepID   = "5aeeb000-3b7d-4e2f-a1c6-0d9b8e7f6a5c"
 )
 
-// start is when every world begins, a time of as many digits as today's.
+// start is when every workbench begins, a time of as many digits as today's.
 var start = time.UnixMilli(1_795_000_000_123)
 
 // observer counts what the function of one invocation writes.
-func (w *world) observer() *observe.Observer {
+func (w *workbench) observer() *observe.Observer {
 	w.invocations.Add(1)
 	return observe.New(observe.Config{
 		Destinations: []string{destination, hanging}, Logger: observe.NewLogger(&w.logged, "stream", ""),
@@ -141,7 +141,7 @@ func (m metricNames) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (w *world) destinations() []outbox.Destination {
+func (w *workbench) destinations() []outbox.Destination {
 	list := []outbox.Destination{{Name: destination, Policy: w.policy, Sender: w.send, Lookup: w.look}}
 	if w.hangs {
 		list = append(list, outbox.Destination{Name: hanging, Policy: w.policy, Sender: sender(hangs)})
@@ -151,7 +151,7 @@ func (w *world) destinations() []outbox.Destination {
 
 // follow maps the table's stream to deliver, as deployed, until ctx ends. With each invocation, what delays it happens
 // first.
-func (w *world) follow(ctx context.Context, batch, factor int, delay func()) {
+func (w *workbench) follow(ctx context.Context, batch, factor int, delay func()) {
 	err := devstack.FollowStream(ctx, devstack.StreamMapping{
 		Client: dynamodbstreams.NewFromConfig(w.account.Config(mapping)), Table: schema.OutboxTable,
 		Filters: []string{eventsource.StreamFilter}, BatchSize: batch, ParallelizationFactor: factor,
@@ -161,7 +161,7 @@ func (w *world) follow(ctx context.Context, batch, factor int, delay func()) {
 		return w.deliver(ctx, event)
 	})
 	if err != nil {
-		w.Error(err)
+		w.t.Error(err)
 	}
 }
 
@@ -186,8 +186,8 @@ func inserted(event []byte) (rows []outbox.Fresh, err error) {
 	return rows, nil
 }
 
-// sum adds up the requests of a service that somebody made.
-func (w *world) sum(service string, match func(ledger.Key) bool) ledger.Sum {
+// sum adds up the requests to a service that match.
+func (w *workbench) sum(service string, match func(ledger.Key) bool) ledger.Sum {
 	return w.account.Ledger().Sum(func(k ledger.Key) bool { return k.Service == service && match(k) })
 }
 

@@ -1,0 +1,33 @@
+package main
+
+// constants are the protocol's numbers, changed one at a time: the worlds take none of theirs from the code.
+var constants = []mutant{
+	{name: "the margin for clocks is 50 ms", file: policyGo,
+		from: "SkewMargin = 5 * time.Second", to: "SkewMargin = 50 * time.Millisecond"},
+	{name: "the margin for clocks is half", file: policyGo,
+		from: "SkewMargin = 5 * time.Second", to: "SkewMargin = 2500 * time.Millisecond"},
+	{name: "the margin for clocks is 0", file: policyGo,
+		from: "SkewMargin = 5 * time.Second", to: "SkewMargin = 0 * time.Second"},
+	{name: "the margin for clocks is double", file: policyGo,
+		from: "SkewMargin = 5 * time.Second", to: "SkewMargin = 10 * time.Second"},
+	{name: "a claim leaves half the time to settle in", file: policyGo,
+		from: "ClaimMargin = 10 * time.Second", to: "ClaimMargin = 5 * time.Second"},
+	{name: "a claim leaves no time to settle in", file: policyGo,
+		from: "ClaimMargin = 10 * time.Second", to: "ClaimMargin = 0 * time.Second"},
+	{name: "a claim leaves double the time to settle in", file: policyGo,
+		from: "ClaimMargin = 10 * time.Second", to: "ClaimMargin = 20 * time.Second"},
+	{name: "a row is sent with no time left to settle in", file: attemptGo,
+		from: "SendTimeout+ClaimMargin/2", to: "SendTimeout"},
+	{name: "a row is sent on a claim's answer that is twice as late", file: attemptGo,
+		from: ".After(row.ClaimedAt.Add(SkewMargin))", to: ".After(row.ClaimedAt.Add(2 * SkewMargin))"},
+	{name: "a row is sent on a claim's answer however late", file: attemptGo,
+		from: ".After(row.ClaimedAt.Add(SkewMargin))", to: ".After(row.ClaimedAt.Add(time.Hour))"},
+	{name: "an attempt is certain to be over once late_arrival has passed, by any clock", file: policyGo,
+		from: "until.Add(p.LateArrival + SkewMargin)", to: "until.Add(p.LateArrival)"},
+	{name: "a remote's wish to wait holds for two hours", file: policyGo,
+		from: "MaxRetryAfter = time.Hour", to: "MaxRetryAfter = 2 * time.Hour"},
+	{name: "a sweep claims for two minutes", file: "internal/outbox/dispatcher.go",
+		from: "For = 55 * time.Second", to: "For = 120 * time.Second"},
+	{name: "controls are good for 15 s", file: "internal/outboxdb/gate.go",
+		from: "const ControlsFor = 5 * time.Second", to: "const ControlsFor = 15 * time.Second"},
+}
