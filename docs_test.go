@@ -36,6 +36,22 @@ func TestLinksInMarkdownResolve(t *testing.T) {
 	}
 }
 
+// TestSourcesThatMarkdownNamesExist: a page that sends its reader to a Go file or a folder of the tree names one that
+// is there.
+func TestSourcesThatMarkdownNamesExist(t *testing.T) {
+	t.Parallel()
+	name := regexp.MustCompile("`((?:cmd|consumer|functions|infra|internal|test|tools)/[a-z0-9_./-]+)`")
+	for _, page := range sources(t, ".md") {
+		for line, text := range prose(t, page) {
+			for _, found := range name.FindAllStringSubmatch(text, -1) {
+				if _, err := os.Stat(found[1]); err != nil {
+					t.Errorf("%s:%d: %s does not exist", page, line+1, found[1])
+				}
+			}
+		}
+	}
+}
+
 // TestPagesThatGoFilesNameExist: a comment or a message that sends its reader to docs/ names a page of the tree.
 func TestPagesThatGoFilesNameExist(t *testing.T) {
 	t.Parallel()
