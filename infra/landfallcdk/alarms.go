@@ -59,9 +59,9 @@ func (b *builder) tableAlarms() {
 		b.raise(alarm{id: id + "Throttled", metric: metric, periods: 1, runbook: "table-throttled", meaning: "DynamoDB throttled " + meaning})
 	}
 	raise("Table", b.throttledRows(), "writes to the outbox table or its index: the application's own transactions may be refused.")
-	raise("Control", throttled("Read", b.Landfall.ControlTable, nil), "reads of the control table: nothing is sent where nobody knows whether it may be.")
+	raise("Control", throttled("Read", b.made.ControlTable, nil), "reads of the control table: nothing is sent where nobody knows whether it may be.")
 	if len(b.config.Groups) > 0 {
-		raise("Receipts", throttled("Write", b.Landfall.ReceiptsTable, nil), "writes to the table of receipts: messages wait to be routed, consumers to accept them.")
+		raise("Receipts", throttled("Write", b.made.ReceiptsTable, nil), "writes to the table of receipts: messages wait to be routed, consumers to accept them.")
 	}
 }
 
@@ -69,7 +69,7 @@ func (b *builder) tableAlarms() {
 // wait for anything. A row that is being sent is due still, so that time is allowed for, too.
 func (b *builder) destinationAlarms(name string, d config.Destination) {
 	if !d.Retired {
-		age := b.Thresholds.DueAge + time.Duration(d.SendTimeout) + outbox.ClaimMargin
+		age := b.props.Thresholds.DueAge + time.Duration(d.SendTimeout) + outbox.ClaimMargin
 		b.raise(alarm{
 			id: "DueAge-" + name, metric: b.destinationMetric(name, "DueAge", "Maximum", time.Minute),
 			above: age.Seconds(), periods: 3, runbook: "due-age",
@@ -80,25 +80,25 @@ func (b *builder) destinationAlarms(name string, d config.Destination) {
 	// go off and be over in turn, for as long as the row is there. One value in 65 minutes keeps it.
 	b.raise(alarm{
 		id: "UnknownAge-" + name, metric: b.destinationMetric(name, "UnknownAge", "Maximum", 5*time.Minute),
-		above: b.Thresholds.UnknownAge.Seconds(), periods: 13, anyOf: 1, runbook: "unknown-age",
-		meaning: fmt.Sprintf("What became of a row for %s has been unknown for more than %v.", name, config.Duration(b.Thresholds.UnknownAge)),
+		above: b.props.Thresholds.UnknownAge.Seconds(), periods: 13, anyOf: 1, runbook: "unknown-age",
+		meaning: fmt.Sprintf("What became of a row for %s has been unknown for more than %v.", name, config.Duration(b.props.Thresholds.UnknownAge)),
 	})
 	b.raise(alarm{
 		id: "FailedRows-" + name, metric: b.destinationMetric(name, "Failed", "Sum", 5*time.Minute),
-		above: float64(b.Thresholds.Failed), periods: 1, runbook: "failed-rows",
-		meaning: fmt.Sprintf("Rows for %s failed: more than %d within five minutes.", name, b.Thresholds.Failed),
+		above: float64(b.props.Thresholds.Failed), periods: 1, runbook: "failed-rows",
+		meaning: fmt.Sprintf("Rows for %s failed: more than %d within five minutes.", name, b.props.Thresholds.Failed),
 	})
 }
 
 func (b *builder) functionAlarms(f function) {
-	made := b.Functions[f.name]
+	made := b.made.Functions[f.name]
 	five := func(statistic string) *awscloudwatch.MetricOptions {
 		return &awscloudwatch.MetricOptions{Period: period(5 * time.Minute), Statistic: jsii.String(statistic)}
 	}
 	b.raise(alarm{
 		id: "FunctionErrors-" + f.name, metric: made.MetricErrors(five("Sum")),
-		above: float64(b.Thresholds.Errors), periods: 1, runbook: "function-errors",
-		meaning: fmt.Sprintf("More than %d runs of %s failed or timed out within five minutes.", b.Thresholds.Errors, f.name),
+		above: float64(b.props.Thresholds.Errors), periods: 1, runbook: "function-errors",
+		meaning: fmt.Sprintf("More than %d runs of %s failed or timed out within five minutes.", b.props.Thresholds.Errors, f.name),
 	})
 	if f.parts > 0 {
 		b.silentAlarm(f, made.MetricInvocations(five("Sum")))
@@ -126,7 +126,7 @@ func (b *builder) raise(a alarm) {
 		a.silence = awscloudwatch.TreatMissingData_NOT_BREACHING
 	}
 	made := awscloudwatch.NewAlarm(b.scope, jsii.String(a.id), &awscloudwatch.AlarmProps{
-		AlarmDescription:   jsii.String(a.meaning + " What to do: " + b.Runbooks + "#" + a.runbook),
+		AlarmDescription:   jsii.String(a.meaning + " What to do: " + b.props.Runbooks + "#" + a.runbook),
 		ComparisonOperator: comparison,
 		DatapointsToAlarm:  jsii.Number(cmp.Or(a.anyOf, a.periods)),
 		EvaluationPeriods:  jsii.Number(a.periods),
@@ -134,12 +134,12 @@ func (b *builder) raise(a alarm) {
 		Threshold:          jsii.Number(a.above),
 		TreatMissingData:   a.silence,
 	})
-	if b.AlarmTopic != nil {
-		action := awscloudwatchactions.NewSnsAction(b.AlarmTopic)
+	if b.props.AlarmTopic != nil {
+		action := awscloudwatchactions.NewSnsAction(b.props.AlarmTopic)
 		made.AddAlarmAction(action)
 		made.AddOkAction(action)
 	}
-	b.Alarms = append(b.Alarms, made)
+	b.made.Alarms = append(b.made.Alarms, made)
 }
 
 // destinationMetric is one of those that package observe documents.
@@ -160,7 +160,7 @@ func (b *builder) throttledRows() awscloudwatch.IMetric {
 		Label:      jsii.String("throttled writes"),
 		Period:     period(5 * time.Minute),
 		UsingMetrics: &map[string]awscloudwatch.IMetric{
-			"table": throttled("Write", b.Landfall.OutboxTable, nil), "index": throttled("Write", b.Landfall.OutboxTable, jsii.String(schema.LaneIndex)),
+			"table": throttled("Write", b.made.OutboxTable, nil), "index": throttled("Write", b.made.OutboxTable, jsii.String(schema.LaneIndex)),
 		},
 	})
 }

@@ -19,7 +19,7 @@ import (
 // asset is a function's code: its binary, and beside it the resolved configuration. Its hash depends on these
 // two files alone.
 func (b *builder) asset(name string) (awslambda.Code, error) {
-	binary := filepath.Join(b.Dist, name, "bootstrap")
+	binary := filepath.Join(b.props.Dist, name, "bootstrap")
 	if err := b.checkBinary(binary); err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func (b *builder) asset(name string) (awslambda.Code, error) {
 func (b *builder) checkBinary(path string) error {
 	const remedy = "run make build GOARCH_LAMBDA="
 	arch, machine := "arm64", elf.EM_AARCH64
-	if *b.Architecture.Name() == *awslambda.Architecture_X86_64().Name() {
+	if *b.props.Architecture.Name() == *awslambda.Architecture_X86_64().Name() {
 		arch, machine = "amd64", elf.EM_X86_64
 	}
 	program, err := elf.Open(path)
@@ -56,7 +56,7 @@ func (b *builder) checkBinary(path string) error {
 	defer program.Close()
 	if program.Machine != machine {
 		return fmt.Errorf("%s is built for %v, but the functions run on %s: %s%s, or choose the other architecture",
-			path, program.Machine, *b.Architecture.Name(), remedy, arch)
+			path, program.Machine, *b.props.Architecture.Name(), remedy, arch)
 	}
 	return nil
 }

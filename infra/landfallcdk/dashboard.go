@@ -47,14 +47,14 @@ func (b *builder) dashboard() {
 		})
 	}
 	rows = append(rows, b.functionGraphs())
-	b.Dashboard = awscloudwatch.NewDashboard(b.scope, jsii.String("Dashboard"), &awscloudwatch.DashboardProps{Widgets: &rows})
+	b.made.Dashboard = awscloudwatch.NewDashboard(b.scope, jsii.String("Dashboard"), &awscloudwatch.DashboardProps{Widgets: &rows})
 }
 
 func (b *builder) functionGraphs() *[]awscloudwatch.IWidget {
 	minute := &awscloudwatch.MetricOptions{Period: period(time.Minute)}
 	var durations, errors, running []awscloudwatch.IMetric
 	for _, f := range b.functions {
-		made, label := b.Functions[f.name], jsii.String(f.name)
+		made, label := b.made.Functions[f.name], jsii.String(f.name)
 		durations = append(durations, made.MetricDuration(&awscloudwatch.MetricOptions{
 			Label: label, Period: period(time.Minute), Statistic: jsii.String("Maximum"),
 		}))
@@ -66,9 +66,9 @@ func (b *builder) functionGraphs() *[]awscloudwatch.IWidget {
 	graphs := []awscloudwatch.IWidget{
 		graph("Duration of runs, longest (ms)", durations...), graph("Failed runs", errors...),
 		graph("Runs at once", running...),
-		graph("Throttled by DynamoDB", b.throttledRows(), throttled("Write", b.Landfall.ReceiptsTable, nil), throttled("Read", b.Landfall.ControlTable, nil)),
+		graph("Throttled by DynamoDB", b.throttledRows(), throttled("Write", b.made.ReceiptsTable, nil), throttled("Read", b.made.ControlTable, nil)),
 	}
-	if stream := b.Functions["stream"]; stream != nil {
+	if stream := b.made.Functions["stream"]; stream != nil {
 		graphs = append(graphs, graph("Age of the fast path (ms)", stream.Metric(jsii.String("IteratorAge"), most(time.Minute))))
 	}
 	return &graphs

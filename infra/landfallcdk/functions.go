@@ -53,7 +53,7 @@ func (b *builder) plan() []function {
 	if n := len(b.config.Groups); n > 0 {
 		all = append(all, function{
 			name: "route", id: "Route", description: "Landfall: hands messages of groups to consumers",
-			atOnce: n * b.RouteConcurrency, grants: b.routeGrants(), controls: schema.GroupScope + schema.Separator + "*",
+			atOnce: n * b.props.RouteConcurrency, grants: b.routeGrants(), controls: schema.GroupScope + schema.Separator + "*",
 		})
 	}
 	for i, f := range all {
@@ -78,7 +78,7 @@ func (b *builder) function(f function) error {
 		return err
 	}
 	logs := awslogs.NewLogGroup(b.scope, jsii.String(f.id+"Logs"), &awslogs.LogGroupProps{
-		RemovalPolicy: b.removal(), Retention: b.LogRetention,
+		RemovalPolicy: b.removal(), Retention: b.props.LogRetention,
 	})
 	role, policies, err := b.role(f, logs)
 	if err != nil {
@@ -87,35 +87,35 @@ func (b *builder) function(f function) error {
 	props := &awslambda.FunctionProps{
 		// A line of metrics has no level, which counts as INFO: with WARN there would be no metrics.
 		ApplicationLogLevelV2: awslambda.ApplicationLogLevel_INFO,
-		Architecture:          b.Architecture,
+		Architecture:          b.props.Architecture,
 		Code:                  code,
 		Description:           jsii.String(f.description),
 		Environment:           b.environment(),
 		Handler:               jsii.String("bootstrap"),
 		LogGroup:              logs,
 		LoggingFormat:         awslambda.LoggingFormat_JSON, // of Lambda's own lines; the function's are JSON, and stay as they are
-		MemorySize:            jsii.Number(b.MemoryMiB),
+		MemorySize:            jsii.Number(b.props.MemoryMiB),
 		Role:                  role,
 		Runtime:               awslambda.Runtime_PROVIDED_AL2023(),
-		SecurityGroups:        b.SecurityGroups,
+		SecurityGroups:        b.props.SecurityGroups,
 		// Of Lambda's own lines, those about runs that fail, time out or cannot start; not three for each run
 		// (https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-log-level.html).
 		SystemLogLevelV2: awslambda.SystemLogLevel_WARN,
 		Timeout:          awscdk.Duration_Seconds(jsii.Number(seconds(b.timeout(f.name)))),
 		Tracing:          awslambda.Tracing_ACTIVE,
-		Vpc:              b.Vpc,
-		VpcSubnets:       b.VpcSubnets,
+		Vpc:              b.props.Vpc,
+		VpcSubnets:       b.props.VpcSubnets,
 	}
 	if f.parts > 0 {
 		props.MaxEventAge = awscdk.Duration_Seconds(jsii.Number(60)) // the next schedule is due by then
 		props.RetryAttempts = jsii.Number(0)                         // the next schedule is the retry
 	}
-	if f.atOnce > 0 && b.Stage == Prod && !b.ShareConcurrency {
+	if f.atOnce > 0 && b.props.Stage == Prod && !b.props.ShareConcurrency {
 		props.ReservedConcurrentExecutions = jsii.Number(f.atOnce)
 	}
 	made := awslambda.NewFunction(b.scope, jsii.String(f.id), props)
 	made.Node().AddDependency(policies...) // and with it the mappings, which are refused without the rights
-	b.Functions[f.name] = made
+	b.made.Functions[f.name] = made
 	// The statement about traces came into the role's policy with the function.
 	accept(made.Role().Node().FindChild(jsii.String("DefaultPolicy")).Node().DefaultChild(), wildcards(f)...)
 	b.schedule(f, made)
@@ -125,13 +125,13 @@ func (b *builder) function(f function) error {
 // environment tells every function the names of the stack.
 func (b *builder) environment() *map[string]*string {
 	return &map[string]*string{
-		schema.OutboxTableEnv:      b.Landfall.OutboxTable.TableName(),
-		schema.ReceiptsTableEnv:    b.Landfall.ReceiptsTable.TableName(),
-		schema.ControlTableEnv:     b.Landfall.ControlTable.TableName(),
+		schema.OutboxTableEnv:      b.made.OutboxTable.TableName(),
+		schema.ReceiptsTableEnv:    b.made.ReceiptsTable.TableName(),
+		schema.ControlTableEnv:     b.made.ControlTable.TableName(),
 		schema.QueuePrefixEnv:      jsii.String(b.prefix()),
 		schema.MetricsNamespaceEnv: jsii.String(b.namespace()),
 		// Leave a fifth to what Go's limit does not count, so that the collector works before Lambda kills.
-		"GOMEMLIMIT": jsii.String(fmt.Sprintf("%dMiB", b.MemoryMiB*4/5)),
+		"GOMEMLIMIT": jsii.String(fmt.Sprintf("%dMiB", b.props.MemoryMiB*4/5)),
 	}
 }
 

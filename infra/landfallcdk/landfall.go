@@ -112,8 +112,8 @@ type Landfall struct {
 
 // builder carries what the parts need of each other.
 type builder struct {
-	*Landfall
-	Props
+	made  *Landfall
+	props Props
 
 	scope  constructs.Construct // everything is made in here
 	stack  awscdk.Stack
@@ -142,11 +142,11 @@ func NewLandfall(scope constructs.Construct, id string, props Props) (*Landfall,
 		return nil, err
 	}
 	b := &builder{
-		Landfall: &Landfall{
+		made: &Landfall{
 			ConsumerPolicies: map[string]awsiam.ManagedPolicy{}, ConsumerQueues: map[string]awssqs.Queue{},
 			Functions: map[string]awslambda.Function{},
 		},
-		Props: props, stack: stack, queues: map[string]groupQueues{},
+		props: props, stack: stack, queues: map[string]groupQueues{},
 	}
 	if err := b.load(); err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ func NewLandfall(scope constructs.Construct, id string, props Props) (*Landfall,
 	if err := b.build(); err != nil {
 		return nil, err
 	}
-	return b.Landfall, nil
+	return b.made, nil
 }
 
 // build makes everything, what others refer to first.
@@ -178,7 +178,7 @@ func (b *builder) build() error {
 	if err := b.consumers(); err != nil {
 		return err
 	}
-	if b.Stage == Prod {
+	if b.props.Stage == Prod {
 		b.alarms()
 	}
 	b.dashboard()

@@ -32,7 +32,7 @@ func (b *builder) mappings() {
 			FilterCriteria: &awslambda.CfnEventSourceMapping_FilterCriteriaProperty{
 				Filters: []any{&awslambda.CfnEventSourceMapping_FilterProperty{Pattern: jsii.String(schema.StreamFilter)}},
 			},
-			FunctionName:              b.Functions["stream"].FunctionName(),
+			FunctionName:              b.made.Functions["stream"].FunctionName(),
 			MaximumRecordAgeInSeconds: jsii.Number(schema.StreamRecordAge),
 			MaximumRetryAttempts:      jsii.Number(schema.StreamRetries),
 			ParallelizationFactor:     jsii.Number(batchesPerShard),
@@ -44,10 +44,10 @@ func (b *builder) mappings() {
 		awslambda.NewCfnEventSourceMapping(b.scope, jsii.String("Route-"+group), &awslambda.CfnEventSourceMappingProps{
 			BatchSize:             jsii.Number(messagesAtOnce),
 			EventSourceArn:        b.queues[group].ingress.QueueArn(),
-			FunctionName:          b.Functions["route"].FunctionName(),
+			FunctionName:          b.made.Functions["route"].FunctionName(),
 			FunctionResponseTypes: jsii.Strings("ReportBatchItemFailures"),
 			ScalingConfig: &awslambda.CfnEventSourceMapping_ScalingConfigProperty{
-				MaximumConcurrency: jsii.Number(b.RouteConcurrency),
+				MaximumConcurrency: jsii.Number(b.props.RouteConcurrency),
 			},
 		})
 	}

@@ -44,7 +44,7 @@ func (b *builder) makeQueues() {
 		accept(made.Node().DefaultChild(), finding{
 			rule: "AwsSolutions-SQS3", reason: "How often a consumer tries its work is its own to say; one that wants to makes the queue itself.",
 		})
-		b.ConsumerQueues[name] = made
+		b.made.ConsumerQueues[name] = made
 	}
 }
 
@@ -69,8 +69,8 @@ func (b *builder) makeGroup(group string) groupQueues {
 func (b *builder) queue(id, name string, props awssqs.QueueProps, removal awscdk.RemovalPolicy) awssqs.Queue {
 	props.QueueName, props.RemovalPolicy, props.EnforceSSL = jsii.String(name), removal, jsii.Bool(true)
 	props.Encryption = awssqs.QueueEncryption_SQS_MANAGED
-	if b.EncryptionKey != nil {
-		props.Encryption, props.EncryptionMasterKey = awssqs.QueueEncryption_KMS, b.EncryptionKey
+	if b.props.EncryptionKey != nil {
+		props.Encryption, props.EncryptionMasterKey = awssqs.QueueEncryption_KMS, b.props.EncryptionKey
 	}
 	if props.RetentionPeriod == nil {
 		props.RetentionPeriod = awscdk.Duration_Days(jsii.Number(longestRetention.Hours() / 24))
@@ -81,7 +81,7 @@ func (b *builder) queue(id, name string, props awssqs.QueueProps, removal awscdk
 // keep is what becomes of messages when the stack or the group goes. A queue that was made just now has none: it goes
 // when its making is rolled back, or its name would be taken at the next try.
 func (b *builder) keep() awscdk.RemovalPolicy {
-	if b.Stage == Prod {
+	if b.props.Stage == Prod {
 		return awscdk.RemovalPolicy_RETAIN_ON_UPDATE_OR_DELETE
 	}
 	return awscdk.RemovalPolicy_DESTROY
@@ -90,7 +90,7 @@ func (b *builder) keep() awscdk.RemovalPolicy {
 // owned are the queues of a group's consumers that the stack makes, of all groups for "": those that the configuration
 // gives by name, if they are ours.
 func (b *builder) owned(group string) []string {
-	if !b.OwnedQueues {
+	if !b.props.OwnedQueues {
 		return nil
 	}
 	return ownQueues(b.config, group)

@@ -31,14 +31,14 @@ func (b *builder) role(f function, logs awslogs.LogGroup) (awsiam.Role, []constr
 	role := awsiam.NewRole(b.scope, jsii.String(f.id+"Role"), &awsiam.RoleProps{
 		AssumedBy:           awsiam.NewServicePrincipal(jsii.String("lambda.amazonaws.com"), nil),
 		Description:         jsii.String("Landfall's " + f.name + " function"),
-		PermissionsBoundary: b.PermissionsBoundary,
+		PermissionsBoundary: b.props.PermissionsBoundary,
 	})
 	statements := []awsiam.PolicyStatement{allow("Logs", []*string{logs.LogGroupArn()}, "logs:CreateLogStream", "logs:PutLogEvents")}
 	statements = append(statements, b.useKey(f.stores()...)...)
 	if f.controls != "" {
-		statements = append(statements, b.leading("Control", b.Landfall.ControlTable.TableArn(), "dynamodb:Query", []string{f.controls}))
+		statements = append(statements, b.leading("Control", b.made.ControlTable.TableArn(), "dynamodb:Query", []string{f.controls}))
 	}
-	if b.Vpc != nil {
+	if b.props.Vpc != nil {
 		// Lambda makes and removes the function's network interfaces with these; they know no narrower resource
 		// (https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc.html).
 		statements = append(statements, allow("NetworkInterfaces", []*string{jsii.String("*")},

@@ -18,10 +18,10 @@ func (b *builder) groupAlarms(group string, queues groupQueues) {
 		meaning: fmt.Sprintf("Messages of group %s were given up: nobody accepted them.", group),
 	})
 	b.raise(alarm{
-		id: "InFlight-" + group, above: float64(b.Thresholds.InFlight), periods: 1, runbook: "in-flight",
+		id: "InFlight-" + group, above: float64(b.props.Thresholds.InFlight), periods: 1, runbook: "in-flight",
 		metric: queues.ingress.MetricApproximateNumberOfMessagesNotVisible(most(time.Minute)),
 		meaning: fmt.Sprintf("More than %d messages of group %s wait to be accepted; at %d its queue hands out no more.",
-			b.Thresholds.InFlight, group, config.MaxInFlight),
+			b.props.Thresholds.InFlight, group, config.MaxInFlight),
 	})
 	b.raise(alarm{
 		id: "NotRouted-" + group, metric: notReceived(queues.ingress), periods: 2, runbook: "not-routed",
@@ -49,9 +49,9 @@ func notReceived(queue awssqs.Queue) awscloudwatch.IMetric {
 // streamAlarms are about the fast path. Rows are not lost without it, but late.
 func (b *builder) streamAlarms() {
 	b.raise(alarm{
-		id: "IteratorAge", metric: b.Functions["stream"].Metric(jsii.String("IteratorAge"), most(time.Minute)),
-		above: float64(b.Thresholds.IteratorAge.Milliseconds()), periods: 3, runbook: "iterator-age",
-		meaning: fmt.Sprintf("The fast path is more than %v behind: new rows wait for the sweep.", config.Duration(b.Thresholds.IteratorAge)),
+		id: "IteratorAge", metric: b.made.Functions["stream"].Metric(jsii.String("IteratorAge"), most(time.Minute)),
+		above: float64(b.props.Thresholds.IteratorAge.Milliseconds()), periods: 3, runbook: "iterator-age",
+		meaning: fmt.Sprintf("The fast path is more than %v behind: new rows wait for the sweep.", config.Duration(b.props.Thresholds.IteratorAge)),
 	})
 	b.raise(alarm{
 		id: "StreamFailed", metric: visible(b.failures), periods: 1, runbook: "stream-failures",

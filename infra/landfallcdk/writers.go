@@ -31,7 +31,7 @@ func (b *builder) writers() error {
 			id = fmt.Sprintf("%s%d", id, i+1)
 		}
 		statements := append([]awsiam.PolicyStatement{b.leading("PutRows", b.tableARN(), "dynamodb:PutItem", keys)}, b.useKey("dynamodb")...)
-		b.WriterPolicies = append(b.WriterPolicies, awsiam.NewManagedPolicy(b.scope, jsii.String(id), &awsiam.ManagedPolicyProps{
+		b.made.WriterPolicies = append(b.made.WriterPolicies, awsiam.NewManagedPolicy(b.scope, jsii.String(id), &awsiam.ManagedPolicyProps{
 			Description: jsii.String(description), Statements: &statements,
 		}))
 	}
