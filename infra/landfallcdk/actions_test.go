@@ -24,7 +24,7 @@ groups:
   clerks: {accept: on_delivery, route: {lambda: pick-clerk}, consumers: {one: {sqs: clerk-one}}}
 `
 
-// actions is everything that each function may do, by what it may be done to.
+// actions lists every permission of each function, by resource.
 var actions = []struct {
 	on  string
 	may map[string]string
@@ -63,7 +63,7 @@ var actions = []struct {
 	}},
 }
 
-// resources are what the rows of the table above are about, for that configuration, as the template has them.
+// resources are the ARNs of the table above for that configuration, as the template has them.
 func resources(got *template, function string) map[string][]string {
 	attribute := func(kind, prefix, attribute string) string {
 		id, _ := got.one(kind, "Landfall"+prefix)
@@ -96,7 +96,7 @@ func ours(service, rest string) string {
 	return `{"Fn::Join":["",["arn:",{"Ref":"AWS::Partition"},":` + service + `:",{"Ref":"AWS::Region"},":",{"Ref":"AWS::AccountId"},":` + rest + `"]]}`
 }
 
-func TestNoFunctionMayDoMoreThanItNeeds(t *testing.T) {
+func TestFunctionsHaveExactlyTheirPermissions(t *testing.T) {
 	got := synth(t, props(t, everything))
 	all := append(slices.Clone(names), "Route")
 	if policies, roles := len(got.all("IAM::Policy")), len(got.all("IAM::Role")); policies != len(all) || roles != len(all) {
@@ -127,8 +127,8 @@ func TestNoFunctionMayDoMoreThanItNeeds(t *testing.T) {
 	}
 }
 
-// TestNoFunctionReadsControlsThatAreNotForIt holds the queries of the control table to the keys that the code asks for.
-func TestNoFunctionReadsControlsThatAreNotForIt(t *testing.T) {
+// TestFunctionsReadOnlyTheirControls holds the queries of the control table to the keys that the code asks for.
+func TestFunctionsReadOnlyTheirControls(t *testing.T) {
 	got := synth(t, props(t, everything))
 	for name, keys := range map[string]string{"Dispatch": "destination", "Stream": "destination", "Route": "group#*", "Reconcile": ""} {
 		_, policy := got.one("IAM::Policy", "Landfall"+name+"RoleDefaultPolicy")
@@ -174,8 +174,8 @@ func allowed(got *template, policy resource) map[string]string {
 	return joined
 }
 
-// TestThePageDoesNotHideAPermission compares the page with the table above.
-func TestThePageDoesNotHideAPermission(t *testing.T) {
+// TestPageListsEveryPermission compares docs/deploy.md with the table above.
+func TestPageListsEveryPermission(t *testing.T) {
 	const page = "../../docs/deploy.md"
 	const begin, end = "-update -->\n", "<!-- end -->"
 	src, err := os.ReadFile(page)
@@ -185,7 +185,7 @@ func TestThePageDoesNotHideAPermission(t *testing.T) {
 	before, rest, _ := strings.Cut(string(src), begin)
 	listed, after, found := strings.Cut(rest, end)
 	if !found {
-		t.Fatalf("%s has no place for the permissions", page)
+		t.Fatalf("%s has no markers for the permissions", page)
 	}
 	var want strings.Builder
 	want.WriteString("| on | | may |\n|---|---|---|\n")

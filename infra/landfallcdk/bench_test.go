@@ -33,7 +33,7 @@ destinations:
   mail: {http: "https://mail.example.com/send", deduplicates: never}
 `
 
-// props are those of a stack with that configuration and functions that nobody will run.
+// props are those of a stack with that configuration and functions that never run.
 func props(t *testing.T, yaml string) landfallcdk.Props {
 	t.Helper()
 	return landfallcdk.Props{ConfigFile: write(t, "landfall.yaml", yaml), Dist: dist(t, elf.EM_AARCH64)}
@@ -48,7 +48,7 @@ func write(t *testing.T, name, content string) string {
 	return path
 }
 
-// dist has what looks like a program for a machine, for each function.
+// dist has a file for each function that looks like a program for the machine.
 func dist(t *testing.T, machine elf.Machine) string {
 	t.Helper()
 	header := elf.Header64{
@@ -87,7 +87,7 @@ func landfall(t *testing.T, stack awscdk.Stack, p landfallcdk.Props) *landfallcd
 	return l
 }
 
-// synth is the template of a stack that has nothing but a Landfall.
+// synth is the template of a stack that holds one Landfall.
 func synth(t *testing.T, p landfallcdk.Props) *template {
 	t.Helper()
 	stack := newStack(t)
@@ -193,7 +193,7 @@ func text(t *testing.T, v any) string {
 	return strings.TrimSpace(b.String())
 }
 
-// list is a property that may be one text or several.
+// list is a property that holds one text or several.
 func list(v any) (all []string) {
 	switch v := v.(type) {
 	case string:

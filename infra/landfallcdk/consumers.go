@@ -9,7 +9,7 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// consumers makes a policy per group that lets its consumers accept, decline and, from the queues that are ours, work.
+// consumers makes a policy for each group: to accept, to decline, and to receive from owned queues.
 func (b *builder) consumers() error {
 	for _, group := range b.config.GroupNames() {
 		statements := []awsiam.PolicyStatement{
@@ -23,7 +23,7 @@ func (b *builder) consumers() error {
 			own = append(own, b.made.ConsumerQueues[name].QueueArn())
 		}
 		if bytes > maxStatement {
-			return fmt.Errorf("group %s has %d consumers with queues of ours, a policy has room for %d: name the queues by ARN, or spread the consumers over several groups",
+			return fmt.Errorf("group %s has %d owned queues, but a policy has room for %d: give the queues by ARN, or spread the consumers over several groups",
 				group, len(own), maxStatement/usualARN)
 		}
 		if len(own) > 0 {

@@ -9,12 +9,12 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// dashboard has a graph per question. Destinations and groups are searched for, not listed, so that its size does
-// not grow with their number.
+// dashboard has one graph for each question. It searches for destinations and groups instead of listing them, so that
+// its size does not grow with their number.
 func (b *builder) dashboard() {
 	rows := []*[]awscloudwatch.IWidget{{
-		b.rows("In, by their first claim", "SampleCount", "Wait"),
-		b.rows("Landed", "Sum", "Completed"),
+		b.rows("New rows, by first claim", "SampleCount", "Wait"),
+		b.rows("Completed", "Sum", "Completed"),
 		b.rows("Failed", "Sum", "Failed"),
 		b.rows("Outcome unknown", "Sum", "Unknown"),
 	}, {
@@ -29,7 +29,7 @@ func (b *builder) dashboard() {
 		b.rows("Sends", "Sum", "Attempts"),
 	}, {
 		b.rows("Put off", "Sum", "Retried"),
-		b.rows("Taken over, or could not be settled", "Sum", "TakenOver", "Unsettled"),
+		b.rows("Taken over or unsettled", "Sum", "TakenOver", "Unsettled"),
 		b.rows("Lookups", "Sum", "Lookups"),
 		b.rows("Reconciled", "Sum", "Reconciled"),
 	}}
@@ -37,7 +37,7 @@ func (b *builder) dashboard() {
 		rows = append(rows, &[]awscloudwatch.IWidget{
 			b.messages("Messages in", "Sum", "Messages"),
 			b.messages("Routed", "Sum", "Forwards"),
-			b.messages("Rerouted, by why", "Sum", "Lapsed", "Declined", "Refused", "Errored"),
+			b.messages("Rerouted, by reason", "Sum", "Lapsed", "Declined", "Refused", "Errored"),
 			b.messages("Dead-lettered", "Sum", "DeadLetters"),
 		}, &[]awscloudwatch.IWidget{
 			b.messages("Accepted", "Sum", "Accepted"),
@@ -74,7 +74,7 @@ func (b *builder) functionGraphs() *[]awscloudwatch.IWidget {
 	return &graphs
 }
 
-// rows is a graph of metrics of all destinations, messages one of all groups.
+// rows is a graph of metrics of all destinations, messages a graph of metrics of all groups.
 func (b *builder) rows(title, statistic string, names ...string) awscloudwatch.IWidget {
 	return b.search("Destination", title, statistic, names)
 }

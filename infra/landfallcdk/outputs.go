@@ -7,8 +7,8 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// output tells the command line, and people, what the stack made. Outputs belong to the stack itself, so that
-// their names are the same wherever the construct stands.
+// output makes the outputs, which the command line reads. They belong to the stack itself, so that their names do not
+// depend on the construct's place.
 func (b *builder) output() {
 	b.tell(schema.OutboxTableOutput, "The outbox table", b.made.OutboxTable.TableName())
 	b.tell(schema.ReceiptsTableOutput, "The table of receipts", b.made.ReceiptsTable.TableName())

@@ -9,8 +9,8 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// tables makes those that were not given. Those for routing are there without groups, too: a group that goes and comes
-// back finds the receipts of the messages that still wait, and destinations are controlled through the same table.
+// tables makes the tables that the props do not have. The receipts and control tables exist without groups, too. A
+// group that goes and comes back finds the receipts of waiting messages. Destinations use the control table as well.
 func (b *builder) tables() {
 	if b.made.OutboxTable = b.props.OutboxTable; b.made.OutboxTable == nil {
 		outbox := b.table("Outbox", "", awsdynamodb.StreamViewType_NEW_IMAGE)
@@ -30,8 +30,8 @@ func (b *builder) tables() {
 	}
 }
 
-// table makes one with the key PK, and the sort key and stream if they are not "". It is a Table, not a TableV2: that
-// one is a global table, and in each of its replicas the same row could be claimed.
+// table makes a table with the key PK, and with the sort key and stream if they are not "". It is a Table, not a TableV2:
+// a TableV2 is a global table, and a row could be claimed in each of its replicas.
 func (b *builder) table(id, sortKey string, stream awsdynamodb.StreamViewType) awsdynamodb.Table {
 	prod := b.props.Stage == Prod
 	props := &awsdynamodb.TableProps{
@@ -64,7 +64,7 @@ func attribute(name string, kind awsdynamodb.AttributeType) *awsdynamodb.Attribu
 	return &awsdynamodb.Attribute{Name: jsii.String(name), Type: kind}
 }
 
-// removal is what becomes of data when the stack goes.
+// removal says what happens to data when the stack goes.
 func (b *builder) removal() awscdk.RemovalPolicy {
 	if b.props.Stage == Prod {
 		return awscdk.RemovalPolicy_RETAIN
@@ -72,7 +72,7 @@ func (b *builder) removal() awscdk.RemovalPolicy {
 	return awscdk.RemovalPolicy_DESTROY
 }
 
-// indexARN is the only index that is read.
+// indexARN is the ARN of the only index that is read.
 func (b *builder) indexARN() *string {
 	return jsii.String(*b.tableARN() + "/index/" + schema.LaneIndex)
 }
@@ -80,10 +80,10 @@ func (b *builder) indexARN() *string {
 // tableARN is the outbox table's ARN.
 func (b *builder) tableARN() *string { return b.made.OutboxTable.TableArn() }
 
-// stream is the ARN of the outbox table's stream; nil for a table that was given without one.
+// stream is the ARN of the outbox table's stream, nil for an existing table without one.
 func (b *builder) stream() *string { return b.made.OutboxTable.TableStreamArn() }
 
-// useKey lets the holder of a role read and write what the stack's own key encrypts, through these services alone.
+// useKey allows a role to use the stack's encryption key, through these services alone.
 func (b *builder) useKey(services ...string) []awsiam.PolicyStatement {
 	if b.props.EncryptionKey == nil {
 		return nil
