@@ -148,7 +148,7 @@ func (b *builder) raise(a alarm) {
 	b.made.Alarms = append(b.made.Alarms, made)
 }
 
-// destinationMetric is a metric of a destination; package observe documents them.
+// destinationMetric is one of those in docs/metrics.md.
 func (b *builder) destinationMetric(destination, name, statistic string, per time.Duration) awscloudwatch.IMetric {
 	return awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
 		DimensionsMap: &map[string]*string{"Destination": jsii.String(destination)},
