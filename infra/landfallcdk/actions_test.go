@@ -150,19 +150,19 @@ func TestFunctionsReadOnlyTheirControls(t *testing.T) {
 
 // allowed are the actions of a policy by resource, in order.
 func allowed(got *template, policy resource) map[string]string {
-	got.Helper()
+	got.t.Helper()
 	by := map[string][]string{}
 	for _, s := range policy.Properties.at("PolicyDocument.Statement").([]any) {
 		statement := properties(s.(map[string]any))
 		if statement["Effect"] != "Allow" || statement["NotAction"] != nil || statement["NotResource"] != nil {
-			got.Errorf("%v", statement)
+			got.t.Errorf("%v", statement)
 		}
 		on := []any{statement["Resource"]}
 		if several, ok := statement["Resource"].([]any); ok {
 			on = several
 		}
 		for _, resource := range on {
-			key := text(got.T, resource)
+			key := text(got.t, resource)
 			by[key] = append(by[key], list(statement["Action"])...)
 		}
 	}

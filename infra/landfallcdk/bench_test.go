@@ -97,7 +97,7 @@ func synth(t *testing.T, p landfallcdk.Props) *template {
 
 // template is a CloudFormation template as the service reads it.
 type template struct {
-	*testing.T
+	t         *testing.T
 	Resources map[string]resource
 	Outputs   map[string]struct{ Value any }
 }
@@ -118,7 +118,7 @@ func read(t *testing.T, stack awscdk.Stack) *template {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parsed := &template{T: t}
+	parsed := &template{t: t}
 	if err := json.Unmarshal(text, parsed); err != nil {
 		t.Fatal(err)
 	}
@@ -126,9 +126,9 @@ func read(t *testing.T, stack awscdk.Stack) *template {
 }
 
 // all resources of a type, by logical id.
-func (t *template) all(kind string) map[string]resource {
+func (got *template) all(kind string) map[string]resource {
 	found := map[string]resource{}
-	for id, r := range t.Resources {
+	for id, r := range got.Resources {
 		if r.Type == "AWS::"+kind {
 			found[id] = r
 		}
@@ -137,19 +137,19 @@ func (t *template) all(kind string) map[string]resource {
 }
 
 // one is the resource of a type whose logical id begins so.
-func (t *template) one(kind, prefix string) (string, resource) {
-	t.Helper()
+func (got *template) one(kind, prefix string) (string, resource) {
+	got.t.Helper()
 	var ids []string
-	for id := range t.all(kind) {
+	for id := range got.all(kind) {
 		// What follows the name is a hash of eight digits.
 		if strings.HasPrefix(id, prefix) && len(id) == len(prefix)+8 {
 			ids = append(ids, id)
 		}
 	}
 	if len(ids) != 1 {
-		t.Fatalf("%d resources %s %s, want one", len(ids), kind, prefix)
+		got.t.Fatalf("%d resources %s %s, want one", len(ids), kind, prefix)
 	}
-	return ids[0], t.Resources[ids[0]]
+	return ids[0], got.Resources[ids[0]]
 }
 
 // at follows names and numbers into nested properties.
@@ -173,11 +173,11 @@ func (p properties) at(path string) any {
 }
 
 // want compares properties, written as JSON.
-func (t *template) want(r resource, expected map[string]string) {
-	t.Helper()
+func (got *template) want(r resource, expected map[string]string) {
+	got.t.Helper()
 	for path, want := range expected {
-		if got := text(t.T, r.Properties.at(path)); got != want {
-			t.Errorf("%s %s is %s, want %s", r.Type, path, got, want)
+		if value := text(got.t, r.Properties.at(path)); value != want {
+			got.t.Errorf("%s %s is %s, want %s", r.Type, path, value, want)
 		}
 	}
 }

@@ -141,7 +141,7 @@ func TestEachPartOfTheLanesIsSweptOnce(t *testing.T) {
 // permissions counts the rule's permissions to start a function.
 func permissions(got *template, rule, function string) (n int) {
 	for _, r := range got.all("Lambda::Permission") {
-		if text(got.T, r.Properties["SourceArn"]) == fmt.Sprintf(`{"Fn::GetAtt":[%q,"Arn"]}`, rule) {
+		if text(got.t, r.Properties["SourceArn"]) == fmt.Sprintf(`{"Fn::GetAtt":[%q,"Arn"]}`, rule) {
 			n++
 			got.want(r, map[string]string{
 				"Action": `"lambda:InvokeFunction"`, "Principal": `"events.amazonaws.com"`,

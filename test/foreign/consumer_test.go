@@ -42,7 +42,7 @@ groups:
 
 // office is the built router behind its ingress queue, and the queues of two consumers.
 type office struct {
-	*testing.T
+	t        *testing.T
 	endpoint string
 	queues   *sqs.Client
 	receipts *routingdb.Receipts
@@ -56,7 +56,7 @@ func newOffice(t *testing.T) *office {
 	sdk := account.Config("test")
 	sdk.HTTPClient, sdk.BaseEndpoint = nil, &server.URL
 	tables := dynamodb.NewFromConfig(sdk)
-	o := &office{T: t, endpoint: server.URL, queues: sqs.NewFromConfig(sdk), receipts: routingdb.NewReceipts(tables, schema.ReceiptsTable)}
+	o := &office{t: t, endpoint: server.URL, queues: sqs.NewFromConfig(sdk), receipts: routingdb.NewReceipts(tables, schema.ReceiptsTable)}
 	for _, create := range []*dynamodb.CreateTableInput{routingdb.ReceiptsTable(schema.ReceiptsTable), routingdb.ControlTable(schema.ControlTable)} {
 		_, err := tables.CreateTable(t.Context(), create)
 		must(t, err)
@@ -96,61 +96,61 @@ func must(t *testing.T, err error) {
 }
 
 func (o *office) url(queue string) string {
-	o.Helper()
-	out, err := o.queues.GetQueueUrl(o.Context(), &sqs.GetQueueUrlInput{QueueName: &queue})
-	must(o.T, err)
+	o.t.Helper()
+	out, err := o.queues.GetQueueUrl(o.t.Context(), &sqs.GetQueueUrlInput{QueueName: &queue})
+	must(o.t, err)
 	return *out.QueueUrl
 }
 
 func (o *office) send(queue, body string, attributes map[string]types.MessageAttributeValue) string {
-	o.Helper()
-	out, err := o.queues.SendMessage(o.Context(), &sqs.SendMessageInput{QueueUrl: aws.String(o.url(queue)), MessageBody: &body, MessageAttributes: attributes})
-	must(o.T, err)
+	o.t.Helper()
+	out, err := o.queues.SendMessage(o.t.Context(), &sqs.SendMessageInput{QueueUrl: aws.String(o.url(queue)), MessageBody: &body, MessageAttributes: attributes})
+	must(o.t, err)
 	return *out.MessageId
 }
 
 // take receives one message and deletes it.
 func (o *office) take(queue string) types.Message {
-	o.Helper()
+	o.t.Helper()
 	url := o.url(queue)
-	out, err := o.queues.ReceiveMessage(o.Context(), &sqs.ReceiveMessageInput{QueueUrl: &url, WaitTimeSeconds: 20, MessageAttributeNames: []string{"All"}})
-	must(o.T, err)
+	out, err := o.queues.ReceiveMessage(o.t.Context(), &sqs.ReceiveMessageInput{QueueUrl: &url, WaitTimeSeconds: 20, MessageAttributeNames: []string{"All"}})
+	must(o.t, err)
 	if len(out.Messages) != 1 {
-		o.Fatalf("%s has no message", queue)
+		o.t.Fatalf("%s has no message", queue)
 	}
-	_, err = o.queues.DeleteMessage(o.Context(), &sqs.DeleteMessageInput{QueueUrl: &url, ReceiptHandle: out.Messages[0].ReceiptHandle})
-	must(o.T, err)
+	_, err = o.queues.DeleteMessage(o.t.Context(), &sqs.DeleteMessageInput{QueueUrl: &url, ReceiptHandle: out.Messages[0].ReceiptHandle})
+	must(o.t, err)
 	return out.Messages[0]
 }
 
 func (o *office) counts(queue string) string {
-	o.Helper()
-	out, err := o.queues.GetQueueAttributes(o.Context(), &sqs.GetQueueAttributesInput{QueueUrl: aws.String(o.url(queue)), AttributeNames: []types.QueueAttributeName{"All"}})
-	must(o.T, err)
+	o.t.Helper()
+	out, err := o.queues.GetQueueAttributes(o.t.Context(), &sqs.GetQueueAttributesInput{QueueUrl: aws.String(o.url(queue)), AttributeNames: []types.QueueAttributeName{"All"}})
+	must(o.t, err)
 	return out.Attributes["ApproximateNumberOfMessages"] + "+" + out.Attributes["ApproximateNumberOfMessagesNotVisible"]
 }
 
 // consumer starts the program of the page on a queue. next returns its lines one by one, and "" when it has ended.
 func (o *office) consumer(queue string) (next func() string) {
 	page, err := os.ReadFile("../../docs/routing.md")
-	must(o.T, err)
+	must(o.t, err)
 	program := regexp.MustCompile("(?s)```python\n(.*?)```").FindSubmatch(page)
 	if program == nil {
-		o.Fatal("the page has no program")
+		o.t.Fatal("the page has no program")
 	}
 	if lines := bytes.Count(program[1], []byte("\n")); lines >= 60 {
-		o.Errorf("the program has %d lines, want fewer than 60", lines)
+		o.t.Errorf("the program has %d lines, want fewer than 60", lines)
 	}
-	file := filepath.Join(o.TempDir(), "consumer.py")
-	must(o.T, os.WriteFile(file, program[1], 0o600))
-	ctx, stop := context.WithCancel(o.Context())
+	file := filepath.Join(o.t.TempDir(), "consumer.py")
+	must(o.t, os.WriteFile(file, program[1], 0o600))
+	ctx, stop := context.WithCancel(o.t.Context())
 	cmd := exec.CommandContext(ctx, "python3", file)
 	cmd.Env = append(environment(o.endpoint), "QUEUE_URL="+o.url(queue))
-	cmd.Stderr = o.Output()
+	cmd.Stderr = o.t.Output()
 	out, err := cmd.StdoutPipe()
-	must(o.T, err)
-	must(o.T, cmd.Start())
-	o.Cleanup(func() {
+	must(o.t, err)
+	must(o.t, cmd.Start())
+	o.t.Cleanup(func() {
 		stop()
 		_ = cmd.Wait() // it was killed
 	})

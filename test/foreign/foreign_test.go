@@ -31,7 +31,7 @@ const table = "foreign-outbox"
 
 // desk is a DynamoDB on a loopback port with the tables.
 type desk struct {
-	*testing.T
+	t     *testing.T
 	url   string
 	store *outboxdb.Store
 
@@ -61,7 +61,7 @@ func newDesk(t *testing.T) *desk {
 			t.Fatal(err)
 		}
 	}
-	return &desk{T: t, url: server.URL, store: outboxdb.New(client, table), sent: map[outbox.ID][][]byte{}}
+	return &desk{t: t, url: server.URL, store: outboxdb.New(client, table), sent: map[outbox.ID][][]byte{}}
 }
 
 // Send makes the desk a remote that accepts everything.
@@ -80,39 +80,39 @@ func environment(endpoint string) []string {
 
 // run runs a program against the desk and returns what it printed.
 func (d *desk) run(name string, args ...string) []byte {
-	d.Helper()
-	cmd := exec.CommandContext(d.Context(), name, args...)
+	d.t.Helper()
+	cmd := exec.CommandContext(d.t.Context(), name, args...)
 	cmd.Env = append(environment(d.url), "LANDFALL_OUTBOX_TABLE="+table)
 	out, err := cmd.Output()
 	if err != nil {
 		var failed *exec.ExitError
 		if errors.As(err, &failed) {
-			d.Fatalf("%s: %v\n%s", name, err, failed.Stderr)
+			d.t.Fatalf("%s: %v\n%s", name, err, failed.Stderr)
 		}
-		d.Fatalf("%s: %v", name, err)
+		d.t.Fatalf("%s: %v", name, err)
 	}
 	return out
 }
 
 func (d *desk) sweep() {
-	d.Helper()
+	d.t.Helper()
 	dispatcher := outbox.Dispatcher{Store: d.store, Destinations: []outbox.Destination{
 		{Name: "charge", Policy: outbox.Policy{Shards: 4}, Sender: d},
 	}}
-	if _, err := dispatcher.RunOnce(d.Context()); err != nil {
-		d.Fatal(err)
+	if _, err := dispatcher.RunOnce(d.t.Context()); err != nil {
+		d.t.Fatal(err)
 	}
 }
 
 func (d *desk) check(pk string, sent []byte, ends outbox.Status) {
-	d.Helper()
+	d.t.Helper()
 	id := outbox.ParsePK(pk)
-	row, err := d.store.Get(d.Context(), id)
+	row, err := d.store.Get(d.t.Context(), id)
 	if err != nil || row.Status != ends {
-		d.Errorf("%s is %q, %v; want %s", pk, row.Status, err, ends)
+		d.t.Errorf("%s is %q, %v; want %s", pk, row.Status, err, ends)
 	}
 	if got := d.sent[id]; ends == outbox.StatusFailed && len(got) != 0 || ends == outbox.StatusCompleted && (len(got) != 1 || !bytes.Equal(got[0], sent)) {
-		d.Errorf("%s: %d sends, or the bytes are not those of the row", pk, len(got))
+		d.t.Errorf("%s: %d sends, or the bytes are not those of the row", pk, len(got))
 	}
 }
 
