@@ -69,6 +69,20 @@ func TestPagesThatGoFilesNameExist(t *testing.T) {
 	}
 }
 
+// TestPagesNameWhoActs: a page says "no consumer accepted it", not "nobody took it". Code and stored words such as
+// nobody_left do not count.
+func TestPagesNameWhoActs(t *testing.T) {
+	t.Parallel()
+	vague, code := regexp.MustCompile(`(?i)\b(?:nobody|somebody|anybody|shall)\b`), regexp.MustCompile("`[^`]*`")
+	for _, page := range sources(t, ".md") {
+		for line, text := range prose(t, page) {
+			for _, word := range vague.FindAllString(code.ReplaceAllString(text, ""), -1) {
+				t.Errorf("%s:%d: %q: name the part or the person that acts", page, line+1, word)
+			}
+		}
+	}
+}
+
 // sources are the files of the tree whose names end in suffix.
 func sources(t *testing.T, suffix string) (files []string) {
 	t.Helper()
