@@ -1,5 +1,5 @@
 // Infra is the CDK app that deploys Landfall. `cdk` runs it from the root of the repository; see cdk.json and
-// docs/deploy.md. It only reads the context; the stack is package landfallcdk.
+// docs/deploy.md. The app only reads the context. Package landfallcdk makes the stack.
 package main
 
 import (
@@ -70,13 +70,13 @@ func addStack(app awscdk.App) error {
 	if topic != "" {
 		props.AlarmTopic = awssns.Topic_FromTopicArn(stack, jsii.String("AlarmTopic"), jsii.String(topic))
 	} else if stage == landfallcdk.Prod {
-		awscdk.Annotations_Of(stack).AddWarningV2(jsii.String("landfall:alarms"), jsii.String("The alarms tell nobody: name a topic with -c alarm_topic=ARN."), nil)
+		awscdk.Annotations_Of(stack).AddWarningV2(jsii.String("landfall:alarms"), jsii.String("The alarms notify no one: set a topic with -c alarm_topic=ARN."), nil)
 	}
 	_, err := landfallcdk.NewLandfall(stack, "Landfall", props)
 	return err
 }
 
-// settings reads the context and keeps the first trouble.
+// settings reads the context and keeps the first error.
 type settings struct {
 	app awscdk.App
 	err error
@@ -91,12 +91,12 @@ func (s *settings) text(key, otherwise string) string {
 	case bool, float64:
 		return fmt.Sprint(v)
 	default:
-		s.fail("-c %s: want a text, got %T", key, v)
+		s.fail("-c %s: want text, got %T", key, v)
 		return otherwise
 	}
 }
 
-// list is a text with commas in it.
+// list is text with commas between the items.
 func (s *settings) list(key string) []string {
 	text := s.text(key, "")
 	if text == "" {

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-func TestNoContextIsMisunderstood(t *testing.T) {
+func TestWrongContextIsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		context map[string]any
 		want    string
@@ -29,7 +29,7 @@ func TestNoContextIsMisunderstood(t *testing.T) {
 		"architecture":      {map[string]any{"architecture": "riscv"}, "allowed are arm64, amd64"},
 		"memory":            {map[string]any{"memory": "lots"}, "-c memory=lots: want a whole number"},
 		"negative memory":   {map[string]any{"memory": "-1"}, "want a whole number"},
-		"no text":           {map[string]any{"config": []any{"a"}}, "-c config: want a text"},
+		"a list for text":   {map[string]any{"config": []any{"a"}}, "-c config: want text"},
 		"missing file":      {map[string]any{"config": "nowhere.yaml"}, "nowhere.yaml"},
 		"missing functions": {map[string]any{"config": "../landfall.yaml", "dist": "nowhere"}, "run make build"},
 		"a target's kind":   {map[string]any{"config": "../landfall.yaml", "consumer_targets": "sqs:courier-*,courier"}, `consumer target "courier": want sqs: or lambda:`},
@@ -46,12 +46,12 @@ func TestNoContextIsMisunderstood(t *testing.T) {
 	}
 }
 
-func TestNoStackIsAnotherThanTheContextSays(t *testing.T) {
+func TestContextSetsNameProtectionAndWarning(t *testing.T) {
 	for name, c := range map[string]struct {
 		context   map[string]any
 		stack     string
 		protected bool
-		warned    bool // of alarms that nobody hears
+		warned    bool // of alarms without a topic
 	}{
 		"default": {map[string]any{}, "landfall-prod", true, true},
 		"dev":     {map[string]any{"stage": "dev"}, "landfall-dev", false, false},
@@ -74,13 +74,13 @@ func TestNoStackIsAnotherThanTheContextSays(t *testing.T) {
 				return *m.Type == "aws:cdk:warning" && strings.Contains(fmt.Sprint(m.Data), "alarm_topic")
 			})
 			if warned != c.warned {
-				t.Errorf("warned of alarms that nobody hears: %v, want %v", warned, c.warned)
+				t.Errorf("warned of alarms without a topic: %v, want %v", warned, c.warned)
 			}
 		})
 	}
 }
 
-// dist has what looks like programs for arm64.
+// dist has files that look like programs for arm64.
 func dist(t *testing.T) string {
 	t.Helper()
 	header := append([]byte("\x7fELF\x02\x01\x01"), make([]byte, 57)...)
@@ -97,7 +97,7 @@ func dist(t *testing.T) string {
 	return folder
 }
 
-func TestNoOldOrMissingNodeIsFoundOutLater(t *testing.T) {
+func TestOldOrMissingNodeIsReportedFirst(t *testing.T) {
 	for name, c := range map[string]struct{ program, want string }{
 		"missing": {"", "needs Node.js 20 or newer"},
 		"old":     {"#!/bin/sh\necho v18.20.4\n", "is v18.20.4: the AWS CDK needs Node.js 20 or newer"},

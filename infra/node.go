@@ -11,7 +11,7 @@ import (
 // leastNode is the oldest release of Node.js that the CDK still supports.
 const leastNode = 20
 
-// needNode says what is missing before the CDK's own runtime would only say that it could not be started.
+// needNode reports a missing or old Node.js. The CDK's own runtime would only report that it could not start.
 func needNode() error {
 	const remedy = "the AWS CDK needs Node.js %d or newer: https://nodejs.org (22 is recommended)"
 	program := "node"

@@ -1,7 +1,7 @@
 //go:build tools
 
-// Package tools pins what building and showing Landfall needs and the product itself never imports:
-// staticcheck, and the module whose test data are the payloads of `make run`.
+// Package tools pins modules that the product never imports: staticcheck and deadcode, which `make lint` runs, and the
+// module whose test data are the payloads of `make run`.
 package tools
 
 import (

@@ -24,7 +24,7 @@ groups:
   clerks: {accept: on_delivery, route: {lambda: pick-clerk}, consumers: {one: {sqs: clerk-one}}}
 `
 
-// actions is everything that each function may do, by what it may be done to.
+// actions lists every permission of each function, by resource.
 var actions = []struct {
 	on  string
 	may map[string]string
@@ -38,8 +38,8 @@ var actions = []struct {
 		"Stream": "dynamodb:DescribeStream dynamodb:GetRecords dynamodb:GetShardIterator dynamodb:ListStreams",
 	}},
 	{"the receipts table", map[string]string{"Route": "dynamodb:GetItem dynamodb:PutItem dynamodb:UpdateItem"}},
-	{"the control table, what it has of destinations", map[string]string{"Dispatch": "dynamodb:Query", "Stream": "dynamodb:Query"}},
-	{"the control table, what it has of groups", map[string]string{"Route": "dynamodb:Query"}},
+	{"the control table, items of destinations", map[string]string{"Dispatch": "dynamodb:Query", "Stream": "dynamodb:Query"}},
+	{"the control table, items of groups", map[string]string{"Route": "dynamodb:Query"}},
 	{"the queue of stream failures", map[string]string{"Stream": "sqs:SendMessage"}},
 	{"queues of destinations, and ingress queues of groups that are destinations", map[string]string{
 		"Dispatch": "sqs:GetQueueUrl sqs:SendMessage", "Stream": "sqs:GetQueueUrl sqs:SendMessage",
@@ -63,7 +63,7 @@ var actions = []struct {
 	}},
 }
 
-// resources are what the rows of the table above are about, for that configuration, as the template has them.
+// resources are the ARNs of the table above for that configuration, as the template has them.
 func resources(got *template, function string) map[string][]string {
 	attribute := func(kind, prefix, attribute string) string {
 		id, _ := got.one(kind, "Landfall"+prefix)
@@ -75,8 +75,8 @@ func resources(got *template, function string) map[string][]string {
 		"its `lane-index`":   {`{"Fn::Join":["",[` + outbox + `,"/index/lane-index"]]}`},
 		"its stream":         {attribute("DynamoDB::Table", "Outbox", "StreamArn")},
 		"the receipts table": {attribute("DynamoDB::Table", "Receipts", "Arn")},
-		"the control table, what it has of destinations":                             {attribute("DynamoDB::Table", "Control", "Arn")},
-		"the control table, what it has of groups":                                   {attribute("DynamoDB::Table", "Control", "Arn")},
+		"the control table, items of destinations":                                   {attribute("DynamoDB::Table", "Control", "Arn")},
+		"the control table, items of groups":                                         {attribute("DynamoDB::Table", "Control", "Arn")},
 		"the queue of stream failures":                                               {attribute("SQS::Queue", "StreamFailures", "Arn")},
 		"queues of destinations, and ingress queues of groups that are destinations": {ours("sqs", "printer"), attribute("SQS::Queue", "Ingresscouriers", "Arn")},
 		"ingress queues":                  {attribute("SQS::Queue", "Ingressclerks", "Arn"), attribute("SQS::Queue", "Ingresscouriers", "Arn")},
@@ -96,7 +96,7 @@ func ours(service, rest string) string {
 	return `{"Fn::Join":["",["arn:",{"Ref":"AWS::Partition"},":` + service + `:",{"Ref":"AWS::Region"},":",{"Ref":"AWS::AccountId"},":` + rest + `"]]}`
 }
 
-func TestNoFunctionMayDoMoreThanItNeeds(t *testing.T) {
+func TestFunctionsHaveExactlyTheirPermissions(t *testing.T) {
 	got := synth(t, props(t, everything))
 	all := append(slices.Clone(names), "Route")
 	if policies, roles := len(got.all("IAM::Policy")), len(got.all("IAM::Role")); policies != len(all) || roles != len(all) {
@@ -127,8 +127,8 @@ func TestNoFunctionMayDoMoreThanItNeeds(t *testing.T) {
 	}
 }
 
-// TestNoFunctionReadsControlsThatAreNotForIt holds the queries of the control table to the keys that the code asks for.
-func TestNoFunctionReadsControlsThatAreNotForIt(t *testing.T) {
+// TestFunctionsReadOnlyTheirControls holds the queries of the control table to the keys that the code asks for.
+func TestFunctionsReadOnlyTheirControls(t *testing.T) {
 	got := synth(t, props(t, everything))
 	for name, keys := range map[string]string{"Dispatch": "destination", "Stream": "destination", "Route": "group#*", "Reconcile": ""} {
 		_, policy := got.one("IAM::Policy", "Landfall"+name+"RoleDefaultPolicy")
@@ -150,19 +150,19 @@ func TestNoFunctionReadsControlsThatAreNotForIt(t *testing.T) {
 
 // allowed are the actions of a policy by resource, in order.
 func allowed(got *template, policy resource) map[string]string {
-	got.Helper()
+	got.t.Helper()
 	by := map[string][]string{}
 	for _, s := range policy.Properties.at("PolicyDocument.Statement").([]any) {
 		statement := properties(s.(map[string]any))
 		if statement["Effect"] != "Allow" || statement["NotAction"] != nil || statement["NotResource"] != nil {
-			got.Errorf("%v", statement)
+			got.t.Errorf("%v", statement)
 		}
 		on := []any{statement["Resource"]}
 		if several, ok := statement["Resource"].([]any); ok {
 			on = several
 		}
 		for _, resource := range on {
-			key := text(got.T, resource)
+			key := text(got.t, resource)
 			by[key] = append(by[key], list(statement["Action"])...)
 		}
 	}
@@ -174,8 +174,8 @@ func allowed(got *template, policy resource) map[string]string {
 	return joined
 }
 
-// TestThePageDoesNotHideAPermission compares the page with the table above.
-func TestThePageDoesNotHideAPermission(t *testing.T) {
+// TestPageListsEveryPermission compares docs/deploy.md with the table above.
+func TestPageListsEveryPermission(t *testing.T) {
 	const page = "../../docs/deploy.md"
 	const begin, end = "-update -->\n", "<!-- end -->"
 	src, err := os.ReadFile(page)
@@ -185,7 +185,7 @@ func TestThePageDoesNotHideAPermission(t *testing.T) {
 	before, rest, _ := strings.Cut(string(src), begin)
 	listed, after, found := strings.Cut(rest, end)
 	if !found {
-		t.Fatalf("%s has no place for the permissions", page)
+		t.Fatalf("%s has no markers for the permissions", page)
 	}
 	var want strings.Builder
 	want.WriteString("| on | | may |\n|---|---|---|\n")

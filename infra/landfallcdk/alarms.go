@@ -16,7 +16,7 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// At most.
+// The most alarms that one of them has.
 const alarmsPerDestination, alarmsPerGroup = 3, 3
 
 // alarm is a condition, what it means, and where it is explained.
@@ -26,13 +26,13 @@ type alarm struct {
 	above   float64 // or below, if least is set
 	least   bool
 	periods int
-	// anyOf the periods must be above. Defaults to all of them.
+	// anyOf is how many of the periods must be above. Defaults to all of them.
 	anyOf int
-	// meaning is a sentence for who is woken by it.
+	// meaning is a sentence for the person who is woken by it.
 	meaning string
 	// runbook is the section of docs/operations.md.
 	runbook string
-	// silence is what no data means. Defaults to that all is well.
+	// silence says how missing data counts. Defaults to "all is well".
 	silence awscloudwatch.TreatMissingData
 }
 
@@ -52,60 +52,66 @@ func (b *builder) alarms() {
 	b.tableAlarms()
 }
 
-// tableAlarms are about what each table gets most of: the control table is read by every process all the time, and
-// seldom written.
+// tableAlarms watch what each table gets most of: every process reads the control table all the time, and few write it.
 func (b *builder) tableAlarms() {
 	raise := func(id string, metric awscloudwatch.IMetric, meaning string) {
 		b.raise(alarm{id: id + "Throttled", metric: metric, periods: 1, runbook: "table-throttled", meaning: "DynamoDB throttled " + meaning})
 	}
-	raise("Table", b.throttledRows(), "writes to the outbox table or its index: the application's own transactions may be refused.")
-	raise("Control", throttled("Read", b.Landfall.ControlTable, nil), "reads of the control table: nothing is sent where nobody knows whether it may be.")
+	raise("Table", b.throttledRows(), "writes to the outbox table or its index. It may refuse the application's own transactions, too.")
+	raise("Control", throttled("Read", b.made.ControlTable, nil), "reads of the control table. Landfall sends nothing while it cannot read the controls.")
 	if len(b.config.Groups) > 0 {
-		raise("Receipts", throttled("Write", b.Landfall.ReceiptsTable, nil), "writes to the table of receipts: messages wait to be routed, consumers to accept them.")
+		raise("Receipts", throttled("Write", b.made.ReceiptsTable, nil), "writes to the receipts table. Messages wait to be routed, and consumers wait to accept them.")
 	}
 }
 
-// destinationAlarms leaves out what cannot be of a retired destination: it claims nothing, so its rows do not
-// wait for anything. A row that is being sent is due still, so that time is allowed for, too.
+// destinationAlarms has no DueAge for a retired destination: it claims nothing, so its rows wait for nothing. A row
+// that is being sent is still due, so the threshold allows for the time of a send.
 func (b *builder) destinationAlarms(name string, d config.Destination) {
 	if !d.Retired {
-		age := b.Thresholds.DueAge + time.Duration(d.SendTimeout) + outbox.ClaimMargin
+		age := b.props.Thresholds.DueAge + time.Duration(d.SendTimeout) + outbox.ClaimMargin
 		b.raise(alarm{
 			id: "DueAge-" + name, metric: b.destinationMetric(name, "DueAge", "Maximum", time.Minute),
 			above: age.Seconds(), periods: 3, runbook: "due-age",
-			meaning: fmt.Sprintf("A row for %s has wanted attention for more than %v.", name, config.Duration(age)),
+			meaning: fmt.Sprintf("A row for %s has been due for more than %v.", name, config.Duration(age)),
 		})
 	}
-	// The age is written only when the row is looked at, at least once an hour: an alarm on the last five minutes would
-	// go off and be over in turn, for as long as the row is there. One value in 65 minutes keeps it.
+	// A run writes the age only when it looks at the row, at least once an hour. An alarm on the last five minutes would
+	// flap for as long as the row is there. One value in 65 minutes keeps it on.
 	b.raise(alarm{
 		id: "UnknownAge-" + name, metric: b.destinationMetric(name, "UnknownAge", "Maximum", 5*time.Minute),
-		above: b.Thresholds.UnknownAge.Seconds(), periods: 13, anyOf: 1, runbook: "unknown-age",
-		meaning: fmt.Sprintf("What became of a row for %s has been unknown for more than %v.", name, config.Duration(b.Thresholds.UnknownAge)),
+		above: b.props.Thresholds.UnknownAge.Seconds(), periods: 13, anyOf: 1, runbook: "unknown-age",
+		meaning: fmt.Sprintf("The outcome of a row for %s has been unknown for more than %v.", name, config.Duration(b.props.Thresholds.UnknownAge)),
 	})
 	b.raise(alarm{
 		id: "FailedRows-" + name, metric: b.destinationMetric(name, "Failed", "Sum", 5*time.Minute),
-		above: float64(b.Thresholds.Failed), periods: 1, runbook: "failed-rows",
-		meaning: fmt.Sprintf("Rows for %s failed: more than %d within five minutes.", name, b.Thresholds.Failed),
+		above: float64(b.props.Thresholds.Failed), periods: 1, runbook: "failed-rows",
+		meaning: failedRows(name, b.props.Thresholds.Failed),
 	})
 }
 
+func failedRows(destination string, threshold int) string {
+	if threshold == 0 {
+		return fmt.Sprintf("Rows for %s failed within five minutes.", destination)
+	}
+	return fmt.Sprintf("More than %d rows for %s failed within five minutes.", threshold, destination)
+}
+
 func (b *builder) functionAlarms(f function) {
-	made := b.Functions[f.name]
+	made := b.made.Functions[f.name]
 	five := func(statistic string) *awscloudwatch.MetricOptions {
 		return &awscloudwatch.MetricOptions{Period: period(5 * time.Minute), Statistic: jsii.String(statistic)}
 	}
 	b.raise(alarm{
 		id: "FunctionErrors-" + f.name, metric: made.MetricErrors(five("Sum")),
-		above: float64(b.Thresholds.Errors), periods: 1, runbook: "function-errors",
-		meaning: fmt.Sprintf("More than %d runs of %s failed or timed out within five minutes.", b.Thresholds.Errors, f.name),
+		above: float64(b.props.Thresholds.Errors), periods: 1, runbook: "function-errors",
+		meaning: fmt.Sprintf("More than %d runs of %s failed or timed out within five minutes.", b.props.Thresholds.Errors, f.name),
 	})
 	if f.parts > 0 {
 		b.silentAlarm(f, made.MetricInvocations(five("Sum")))
 	}
 	b.raise(alarm{
 		id: "FunctionThrottled-" + f.name, metric: made.MetricThrottles(five("Sum")), periods: 1, runbook: "function-throttled",
-		meaning: fmt.Sprintf("Lambda refused to run %s: no concurrency was left.", f.name),
+		meaning: fmt.Sprintf("Lambda refused to run %s, because no concurrency was left.", f.name),
 	})
 }
 
@@ -113,7 +119,7 @@ func (b *builder) silentAlarm(f function, runs awscloudwatch.IMetric) {
 	b.raise(alarm{
 		id: "FunctionSilent-" + f.name, metric: runs,
 		above: 1, least: true, periods: 1, runbook: "function-silent", silence: awscloudwatch.TreatMissingData_BREACHING,
-		meaning: fmt.Sprintf("%s has not run for five minutes, though it is scheduled every minute.", f.name),
+		meaning: fmt.Sprintf("%s has not run for five minutes, although its schedule is every minute.", f.name),
 	})
 }
 
@@ -126,7 +132,7 @@ func (b *builder) raise(a alarm) {
 		a.silence = awscloudwatch.TreatMissingData_NOT_BREACHING
 	}
 	made := awscloudwatch.NewAlarm(b.scope, jsii.String(a.id), &awscloudwatch.AlarmProps{
-		AlarmDescription:   jsii.String(a.meaning + " What to do: " + b.Runbooks + "#" + a.runbook),
+		AlarmDescription:   jsii.String(a.meaning + " What to do: " + b.props.Runbooks + "#" + a.runbook),
 		ComparisonOperator: comparison,
 		DatapointsToAlarm:  jsii.Number(cmp.Or(a.anyOf, a.periods)),
 		EvaluationPeriods:  jsii.Number(a.periods),
@@ -134,15 +140,15 @@ func (b *builder) raise(a alarm) {
 		Threshold:          jsii.Number(a.above),
 		TreatMissingData:   a.silence,
 	})
-	if b.AlarmTopic != nil {
-		action := awscloudwatchactions.NewSnsAction(b.AlarmTopic)
+	if b.props.AlarmTopic != nil {
+		action := awscloudwatchactions.NewSnsAction(b.props.AlarmTopic)
 		made.AddAlarmAction(action)
 		made.AddOkAction(action)
 	}
-	b.Alarms = append(b.Alarms, made)
+	b.made.Alarms = append(b.made.Alarms, made)
 }
 
-// destinationMetric is one of those that package observe documents.
+// destinationMetric is one of those in docs/metrics.md.
 func (b *builder) destinationMetric(destination, name, statistic string, per time.Duration) awscloudwatch.IMetric {
 	return awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
 		DimensionsMap: &map[string]*string{"Destination": jsii.String(destination)},
@@ -153,19 +159,19 @@ func (b *builder) destinationMetric(destination, name, statistic string, per tim
 	})
 }
 
-// throttledRows adds up the writes of the table and those of its index, which throttles the table's.
+// throttledRows adds up the refused writes of the table and of its index. A throttled index throttles its table.
 func (b *builder) throttledRows() awscloudwatch.IMetric {
 	return awscloudwatch.NewMathExpression(&awscloudwatch.MathExpressionProps{
 		Expression: jsii.String("FILL(table, 0) + FILL(index, 0)"),
 		Label:      jsii.String("throttled writes"),
 		Period:     period(5 * time.Minute),
 		UsingMetrics: &map[string]awscloudwatch.IMetric{
-			"table": throttled("Write", b.Landfall.OutboxTable, nil), "index": throttled("Write", b.Landfall.OutboxTable, jsii.String(schema.LaneIndex)),
+			"table": throttled("Write", b.made.OutboxTable, nil), "index": throttled("Write", b.made.OutboxTable, jsii.String(schema.LaneIndex)),
 		},
 	})
 }
 
-// throttled counts the reads or writes that DynamoDB refused of a table, or of its index if that is not nil.
+// throttled counts the reads or writes of a table that DynamoDB refused, or those of its index if that is not nil.
 func throttled(what string, table awsdynamodb.ITable, index *string) awscloudwatch.IMetric {
 	dimensions := map[string]*string{"TableName": table.TableName()}
 	if index != nil {

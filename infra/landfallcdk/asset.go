@@ -16,10 +16,10 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// asset is a function's code: its binary, and beside it the resolved configuration. Its hash depends on these
-// two files alone.
+// asset is a function's code: its binary and the resolved configuration beside it. Its hash depends on these two files
+// alone.
 func (b *builder) asset(name string) (awslambda.Code, error) {
-	binary := filepath.Join(b.Dist, name, "bootstrap")
+	binary := filepath.Join(b.props.Dist, name, "bootstrap")
 	if err := b.checkBinary(binary); err != nil {
 		return nil, err
 	}
@@ -36,27 +36,27 @@ func (b *builder) asset(name string) (awslambda.Code, error) {
 	return awslambda.Code_FromAsset(jsii.String(folder), nil), nil
 }
 
-// checkBinary finds at synthesis what Lambda would only say as "exec format error", in a minute's time, for ever.
+// checkBinary finds a wrong binary at synthesis. Lambda would report "exec format error" at every run.
 func (b *builder) checkBinary(path string) error {
 	const remedy = "run make build GOARCH_LAMBDA="
 	arch, machine := "arm64", elf.EM_AARCH64
-	if *b.Architecture.Name() == *awslambda.Architecture_X86_64().Name() {
+	if *b.props.Architecture.Name() == *awslambda.Architecture_X86_64().Name() {
 		arch, machine = "amd64", elf.EM_X86_64
 	}
 	program, err := elf.Open(path)
 	var format *elf.FormatError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%s is not there: %s%s", path, remedy, arch)
-	case errors.As(err, &format), errors.Is(err, io.EOF): // the latter: too short to be one
-		return fmt.Errorf("%s is no program for Linux: %s%s", path, remedy, arch)
+		return fmt.Errorf("%s does not exist: %s%s", path, remedy, arch)
+	case errors.As(err, &format), errors.Is(err, io.EOF): // EOF: the file is too short
+		return fmt.Errorf("%s is not a Linux program: %s%s", path, remedy, arch)
 	case err != nil:
-		return fmt.Errorf("look at the built function: %w", err)
+		return fmt.Errorf("read the built function: %w", err)
 	}
 	defer program.Close()
 	if program.Machine != machine {
-		return fmt.Errorf("%s is built for %v, but the functions run on %s: %s%s, or choose the other architecture",
-			path, program.Machine, *b.Architecture.Name(), remedy, arch)
+		return fmt.Errorf("%s is built for %v, but the functions run on %s: %s%s, or set the other architecture",
+			path, program.Machine, *b.props.Architecture.Name(), remedy, arch)
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ destinations:
   mail: {http: "https://mail.example.com/send", deduplicates: never}
 `
 
-// props are those of a stack with that configuration and functions that nobody will run.
+// props are those of a stack with that configuration and functions that never run.
 func props(t *testing.T, yaml string) landfallcdk.Props {
 	t.Helper()
 	return landfallcdk.Props{ConfigFile: write(t, "landfall.yaml", yaml), Dist: dist(t, elf.EM_AARCH64)}
@@ -48,7 +48,7 @@ func write(t *testing.T, name, content string) string {
 	return path
 }
 
-// dist has what looks like a program for a machine, for each function.
+// dist has a file for each function that looks like a program for the machine.
 func dist(t *testing.T, machine elf.Machine) string {
 	t.Helper()
 	header := elf.Header64{
@@ -87,7 +87,7 @@ func landfall(t *testing.T, stack awscdk.Stack, p landfallcdk.Props) *landfallcd
 	return l
 }
 
-// synth is the template of a stack that has nothing but a Landfall.
+// synth is the template of a stack that holds one Landfall.
 func synth(t *testing.T, p landfallcdk.Props) *template {
 	t.Helper()
 	stack := newStack(t)
@@ -97,7 +97,7 @@ func synth(t *testing.T, p landfallcdk.Props) *template {
 
 // template is a CloudFormation template as the service reads it.
 type template struct {
-	*testing.T
+	t         *testing.T
 	Resources map[string]resource
 	Outputs   map[string]struct{ Value any }
 }
@@ -118,7 +118,7 @@ func read(t *testing.T, stack awscdk.Stack) *template {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parsed := &template{T: t}
+	parsed := &template{t: t}
 	if err := json.Unmarshal(text, parsed); err != nil {
 		t.Fatal(err)
 	}
@@ -126,9 +126,9 @@ func read(t *testing.T, stack awscdk.Stack) *template {
 }
 
 // all resources of a type, by logical id.
-func (t *template) all(kind string) map[string]resource {
+func (got *template) all(kind string) map[string]resource {
 	found := map[string]resource{}
-	for id, r := range t.Resources {
+	for id, r := range got.Resources {
 		if r.Type == "AWS::"+kind {
 			found[id] = r
 		}
@@ -137,19 +137,19 @@ func (t *template) all(kind string) map[string]resource {
 }
 
 // one is the resource of a type whose logical id begins so.
-func (t *template) one(kind, prefix string) (string, resource) {
-	t.Helper()
+func (got *template) one(kind, prefix string) (string, resource) {
+	got.t.Helper()
 	var ids []string
-	for id := range t.all(kind) {
+	for id := range got.all(kind) {
 		// What follows the name is a hash of eight digits.
 		if strings.HasPrefix(id, prefix) && len(id) == len(prefix)+8 {
 			ids = append(ids, id)
 		}
 	}
 	if len(ids) != 1 {
-		t.Fatalf("%d resources %s %s, want one", len(ids), kind, prefix)
+		got.t.Fatalf("%d resources %s %s, want one", len(ids), kind, prefix)
 	}
-	return ids[0], t.Resources[ids[0]]
+	return ids[0], got.Resources[ids[0]]
 }
 
 // at follows names and numbers into nested properties.
@@ -173,11 +173,11 @@ func (p properties) at(path string) any {
 }
 
 // want compares properties, written as JSON.
-func (t *template) want(r resource, expected map[string]string) {
-	t.Helper()
+func (got *template) want(r resource, expected map[string]string) {
+	got.t.Helper()
 	for path, want := range expected {
-		if got := text(t.T, r.Properties.at(path)); got != want {
-			t.Errorf("%s %s is %s, want %s", r.Type, path, got, want)
+		if value := text(got.t, r.Properties.at(path)); value != want {
+			got.t.Errorf("%s %s is %s, want %s", r.Type, path, value, want)
 		}
 	}
 }
@@ -193,7 +193,7 @@ func text(t *testing.T, v any) string {
 	return strings.TrimSpace(b.String())
 }
 
-// list is a property that may be one text or several.
+// list is a property that holds one text or several.
 func list(v any) (all []string) {
 	switch v := v.(type) {
 	case string:

@@ -20,13 +20,13 @@ const maxQueueName = 80
 
 // load reads the configuration, of either kind, and holds it to what this stack can have.
 func (b *builder) load() (err error) {
-	if b.ConfigFile == "" {
+	if b.props.ConfigFile == "" {
 		return errors.New("no configuration: name a landfall.yaml")
 	}
-	if b.joins, err = parseJoins(b.ConsumerTargets); err != nil {
+	if b.joins, err = parseJoins(b.props.ConsumerTargets); err != nil {
 		return err
 	}
-	if b.config, err = config.LoadFile(b.ConfigFile, config.Expressions(routefn.CheckCEL), b.queueNames, b.regions); err != nil {
+	if b.config, err = config.LoadFile(b.props.ConfigFile, config.Expressions(routefn.CheckCEL), b.queueNames, b.regions); err != nil {
 		return err
 	}
 	if b.resolved, err = b.config.Resolved(); err != nil {
@@ -120,14 +120,14 @@ const (
 // fits refuses what CloudFormation would only refuse after minutes.
 func (b *builder) fits() error {
 	destinations, groups, own := len(b.config.Destinations), len(b.config.Groups), 0
-	if b.OwnedQueues {
+	if b.props.OwnedQueues {
 		own = len(ownQueues(b.config, ""))
 	}
 	n := otherResources + groups*groupResources + own*queueResources
 	for _, f := range b.functions {
 		n += len(f.others)
 	}
-	if b.Stage == Prod {
+	if b.props.Stage == Prod {
 		n += destinations*alarmsPerDestination + groups*alarmsPerGroup
 	}
 	if n > maxResources {

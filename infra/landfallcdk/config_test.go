@@ -29,7 +29,7 @@ func many(n int) string {
 	return yaml.String()
 }
 
-func TestNoNumberOfDestinationsOutgrowsAPolicy(t *testing.T) {
+func TestWriterPoliciesFitIntoIAMsLimits(t *testing.T) {
 	for n, policies := range map[int]int{1: 1, 40: 1, 140: 3} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			p := props(t, many(n))
@@ -71,8 +71,8 @@ func TestNoNumberOfDestinationsOutgrowsAPolicy(t *testing.T) {
 	}
 }
 
-// TestNoStackOutgrowsCloudFormation makes as much as there can be.
-func TestNoStackOutgrowsCloudFormation(t *testing.T) {
+// TestLargestStackFitsIntoCloudFormation makes as much as there can be.
+func TestLargestStackFitsIntoCloudFormation(t *testing.T) {
 	got := synth(t, props(t, "parallelism: 100\n"+many(landfallcdk.MaxDestinations)))
 	if n := len(got.Resources); n > 500 {
 		t.Errorf("%d resources, CloudFormation allows 500", n)
@@ -82,7 +82,7 @@ func TestNoStackOutgrowsCloudFormation(t *testing.T) {
 	}
 }
 
-func TestNoOneMayPutRowsForARetiredDestination(t *testing.T) {
+func TestWriterPolicyLeavesOutRetiredDestinations(t *testing.T) {
 	got := synth(t, props(t, twoDestinations+
 		`  old: {http: "https://old.example.com/", deduplicates: never, retired: true}`))
 	_, policy := got.one("IAM::ManagedPolicy", "LandfallWriterPolicy")
@@ -91,7 +91,7 @@ func TestNoOneMayPutRowsForARetiredDestination(t *testing.T) {
 	})
 	for id := range got.all("CloudWatch::Alarm") {
 		if strings.HasPrefix(id, "LandfallDueAgeold") {
-			t.Errorf("%s watches rows that nobody claims any more", id)
+			t.Errorf("%s watches a retired destination", id)
 		}
 	}
 
@@ -101,7 +101,7 @@ func TestNoOneMayPutRowsForARetiredDestination(t *testing.T) {
 	}
 }
 
-func TestNothingWrongIsDeployed(t *testing.T) {
+func TestWrongPropsAreRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*landfallcdk.Props)
 		want   string
@@ -117,11 +117,11 @@ func TestNothingWrongIsDeployed(t *testing.T) {
 		"other processors": {func(p *landfallcdk.Props) { p.Dist = dist(t, elf.EM_X86_64) }, "is built for EM_X86_64, but the functions run on arm64"},
 		"other architecture": {func(p *landfallcdk.Props) { p.Architecture = awslambda.Architecture_X86_64() },
 			"run make build GOARCH_LAMBDA=amd64"},
-		"no program": {func(p *landfallcdk.Props) {
+		"a script for a program": {func(p *landfallcdk.Props) {
 			if err := os.WriteFile(filepath.Join(p.Dist, "dispatch", "bootstrap"), []byte("#!/bin/sh\n"), 0o755); err != nil {
 				t.Fatal(err)
 			}
-		}, "is no program for Linux"},
+		}, "is not a Linux program"},
 		"a folder for a program": {func(p *landfallcdk.Props) {
 			p.Dist = filepath.Dir(filepath.Dir(write(t, "x", "")))
 			if err := os.MkdirAll(filepath.Join(p.Dist, "dispatch", "bootstrap"), 0o755); err != nil {
@@ -145,7 +145,7 @@ func TestNothingWrongIsDeployed(t *testing.T) {
 	}
 }
 
-func TestNoSecondLandfallHidesTheFirstInItsStack(t *testing.T) {
+func TestSecondLandfallInAStackIsRefused(t *testing.T) {
 	stack := newStack(t)
 	landfall(t, stack, props(t, twoDestinations))
 	if _, err := landfallcdk.NewLandfall(stack, "Other", props(t, twoDestinations)); err == nil || !strings.Contains(err.Error(), "a stack of its own") {
@@ -153,8 +153,8 @@ func TestNoSecondLandfallHidesTheFirstInItsStack(t *testing.T) {
 	}
 }
 
-// TestNoFunctionIsDeployedWithoutItsConfiguration looks into the assets, as they will be zipped.
-func TestNoFunctionIsDeployedWithoutItsConfiguration(t *testing.T) {
+// TestEachFunctionHasItsConfiguration looks into the assets before they are zipped.
+func TestEachFunctionHasItsConfiguration(t *testing.T) {
 	app := awscdk.NewApp(&awscdk.AppProps{Outdir: jsii.String(t.TempDir())})
 	stack := awscdk.NewStack(app, jsii.String("Landfall"), nil)
 	landfall(t, stack, props(t, twoDestinations))

@@ -9,12 +9,12 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// dashboard has a graph per question. Destinations and groups are searched for, not listed, so that its size does
-// not grow with their number.
+// dashboard has one graph for each question. It searches for destinations and groups instead of listing them, so that
+// its size does not grow with their number.
 func (b *builder) dashboard() {
 	rows := []*[]awscloudwatch.IWidget{{
-		b.rows("In, by their first claim", "SampleCount", "Wait"),
-		b.rows("Landed", "Sum", "Completed"),
+		b.rows("New rows, by first claim", "SampleCount", "Wait"),
+		b.rows("Completed", "Sum", "Completed"),
 		b.rows("Failed", "Sum", "Failed"),
 		b.rows("Outcome unknown", "Sum", "Unknown"),
 	}, {
@@ -29,7 +29,7 @@ func (b *builder) dashboard() {
 		b.rows("Sends", "Sum", "Attempts"),
 	}, {
 		b.rows("Put off", "Sum", "Retried"),
-		b.rows("Taken over, or could not be settled", "Sum", "TakenOver", "Unsettled"),
+		b.rows("Taken over or unsettled", "Sum", "TakenOver", "Unsettled"),
 		b.rows("Lookups", "Sum", "Lookups"),
 		b.rows("Reconciled", "Sum", "Reconciled"),
 	}}
@@ -37,7 +37,7 @@ func (b *builder) dashboard() {
 		rows = append(rows, &[]awscloudwatch.IWidget{
 			b.messages("Messages in", "Sum", "Messages"),
 			b.messages("Routed", "Sum", "Forwards"),
-			b.messages("Rerouted, by why", "Sum", "Lapsed", "Declined", "Refused", "Errored"),
+			b.messages("Rerouted, by reason", "Sum", "Lapsed", "Declined", "Refused", "Errored"),
 			b.messages("Dead-lettered", "Sum", "DeadLetters"),
 		}, &[]awscloudwatch.IWidget{
 			b.messages("Accepted", "Sum", "Accepted"),
@@ -47,14 +47,14 @@ func (b *builder) dashboard() {
 		})
 	}
 	rows = append(rows, b.functionGraphs())
-	b.Dashboard = awscloudwatch.NewDashboard(b.scope, jsii.String("Dashboard"), &awscloudwatch.DashboardProps{Widgets: &rows})
+	b.made.Dashboard = awscloudwatch.NewDashboard(b.scope, jsii.String("Dashboard"), &awscloudwatch.DashboardProps{Widgets: &rows})
 }
 
 func (b *builder) functionGraphs() *[]awscloudwatch.IWidget {
 	minute := &awscloudwatch.MetricOptions{Period: period(time.Minute)}
 	var durations, errors, running []awscloudwatch.IMetric
 	for _, f := range b.functions {
-		made, label := b.Functions[f.name], jsii.String(f.name)
+		made, label := b.made.Functions[f.name], jsii.String(f.name)
 		durations = append(durations, made.MetricDuration(&awscloudwatch.MetricOptions{
 			Label: label, Period: period(time.Minute), Statistic: jsii.String("Maximum"),
 		}))
@@ -66,15 +66,15 @@ func (b *builder) functionGraphs() *[]awscloudwatch.IWidget {
 	graphs := []awscloudwatch.IWidget{
 		graph("Duration of runs, longest (ms)", durations...), graph("Failed runs", errors...),
 		graph("Runs at once", running...),
-		graph("Throttled by DynamoDB", b.throttledRows(), throttled("Write", b.Landfall.ReceiptsTable, nil), throttled("Read", b.Landfall.ControlTable, nil)),
+		graph("Throttled by DynamoDB", b.throttledRows(), throttled("Write", b.made.ReceiptsTable, nil), throttled("Read", b.made.ControlTable, nil)),
 	}
-	if stream := b.Functions["stream"]; stream != nil {
+	if stream := b.made.Functions["stream"]; stream != nil {
 		graphs = append(graphs, graph("Age of the fast path (ms)", stream.Metric(jsii.String("IteratorAge"), most(time.Minute))))
 	}
 	return &graphs
 }
 
-// rows is a graph of metrics of all destinations, messages one of all groups.
+// rows is a graph of metrics of all destinations, messages a graph of metrics of all groups.
 func (b *builder) rows(title, statistic string, names ...string) awscloudwatch.IWidget {
 	return b.search("Destination", title, statistic, names)
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/landfall-dev/landfall/infra/landfallcdk"
 )
 
-// names of the functions, as logical ids begin.
+// names of the functions, with which their logical ids begin.
 var names = []string{"Dispatch", "Reconcile", "Stream"}
 
-// scheduled are those that run every minute.
+// scheduled are the functions that run every minute.
 var scheduled = names[:2]
 
-func TestNoFunctionRunsOtherThanItShould(t *testing.T) {
+func TestFunctionsHaveTheirSettings(t *testing.T) {
 	p := props(t, `
 destinations:
   slow: {http: "https://api.example.com/slow", deduplicates: never, send_timeout: 90s}
@@ -56,12 +56,12 @@ destinations:
 	_, reconcile := got.one("Lambda::Function", "LandfallReconcile")
 	got.want(reconcile, map[string]string{"Timeout": "85", "ReservedConcurrentExecutions": "2"})
 	_, stream := got.one("Lambda::Function", "LandfallStream")
-	got.want(stream, map[string]string{"ReservedConcurrentExecutions": "null"}) // nobody knows how many shards there are
+	got.want(stream, map[string]string{"ReservedConcurrentExecutions": "null"}) // the number of shards is unknown
 }
 
-// TestNoLineIsPaidForThatSaysThatAllIsWell holds Lambda's own lines to those about runs that went wrong, and lets
-// through what the functions write: a line of metrics has no level, which counts as INFO.
-func TestNoLineIsPaidForThatSaysThatAllIsWell(t *testing.T) {
+// TestLambdaLogsItsOwnLinesOnlyForFailures: and it keeps the functions' lines. A line of metrics has no level and counts
+// as INFO.
+func TestLambdaLogsItsOwnLinesOnlyForFailures(t *testing.T) {
 	got := synth(t, props(t, everything))
 	for _, name := range append(slices.Clone(names), "Route") {
 		_, function := got.one("Lambda::Function", "Landfall"+name)
@@ -71,13 +71,13 @@ func TestNoLineIsPaidForThatSaysThatAllIsWell(t *testing.T) {
 	}
 }
 
-func TestFractionsOfASecondDoNotShortenATimeout(t *testing.T) {
+func TestTimeoutIsRoundedUp(t *testing.T) {
 	got := synth(t, props(t, `{destinations: {a: {http: "https://a.example.com/", deduplicates: never, send_timeout: 1500ms}}}`))
 	_, dispatch := got.one("Lambda::Function", "LandfallDispatch")
 	got.want(dispatch, map[string]string{"Timeout": "77"})
 }
 
-func TestConcurrencyIsNotReservedWhereNoneIsToSpare(t *testing.T) {
+func TestDevAndSharedStacksReserveNoConcurrency(t *testing.T) {
 	dev := props(t, twoDestinations)
 	dev.Stage = landfallcdk.Dev
 	shared := props(t, twoDestinations)
@@ -91,7 +91,7 @@ func TestConcurrencyIsNotReservedWhereNoneIsToSpare(t *testing.T) {
 	}
 }
 
-func TestNoPartOfTheLanesIsLeftOutOrSweptTwice(t *testing.T) {
+func TestEachPartOfTheLanesIsSweptOnce(t *testing.T) {
 	for parallelism, rules := range map[int]int{1: 1, 2: 1, 5: 1, 7: 2} {
 		t.Run(fmt.Sprint(parallelism), func(t *testing.T) {
 			got := synth(t, props(t, fmt.Sprintf("parallelism: %d\n%s", parallelism, twoDestinations)))
@@ -138,10 +138,10 @@ func TestNoPartOfTheLanesIsLeftOutOrSweptTwice(t *testing.T) {
 	}
 }
 
-// permissions counts those that a rule has for a function.
+// permissions counts the rule's permissions to start a function.
 func permissions(got *template, rule, function string) (n int) {
 	for _, r := range got.all("Lambda::Permission") {
-		if text(got.T, r.Properties["SourceArn"]) == fmt.Sprintf(`{"Fn::GetAtt":[%q,"Arn"]}`, rule) {
+		if text(got.t, r.Properties["SourceArn"]) == fmt.Sprintf(`{"Fn::GetAtt":[%q,"Arn"]}`, rule) {
 			n++
 			got.want(r, map[string]string{
 				"Action": `"lambda:InvokeFunction"`, "Principal": `"events.amazonaws.com"`,

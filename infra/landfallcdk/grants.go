@@ -68,7 +68,7 @@ func (b *builder) routeGrants() []grant {
 		return all
 	}
 	return []grant{
-		{"Receipts", []thing{{arn: b.Landfall.ReceiptsTable.TableArn()}}, []string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}},
+		{"Receipts", []thing{{arn: b.made.ReceiptsTable.TableArn()}}, []string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}},
 		{"Ingress", ingress, []string{
 			"sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:GetQueueUrl", "sqs:ReceiveMessage",
 		}},

@@ -16,7 +16,7 @@ import (
 // groupNames of the configuration with everything.
 var groupNames = []string{"clerks", "couriers"}
 
-func TestNoMessageIsForgottenOrReachableWithoutTLS(t *testing.T) {
+func TestQueuesKeepMessagesAndRequireTLS(t *testing.T) {
 	p := props(t, everything)
 	p.OwnedQueues = true
 	got := synth(t, p)
@@ -50,12 +50,12 @@ func TestNoMessageIsForgottenOrReachableWithoutTLS(t *testing.T) {
 	for id, queue := range got.all("SQS::Queue") {
 		got.want(queue, map[string]string{"SqsManagedSseEnabled": "true"})
 		if !policies[id] {
-			t.Errorf("%s takes what is not encrypted on its way", id)
+			t.Errorf("%s accepts requests without TLS", id)
 		}
 	}
 }
 
-func TestNoMappingDeletesWhatIsToComeBack(t *testing.T) {
+func TestMappingsReturnFailedMessages(t *testing.T) {
 	p := props(t, everything)
 	p.RouteConcurrency = 7
 	got := synth(t, p)
@@ -63,7 +63,7 @@ func TestNoMappingDeletesWhatIsToComeBack(t *testing.T) {
 		t.Errorf("%d mappings, want the stream's and one for each group", n)
 	}
 	route, r := got.one("Lambda::Function", "LandfallRoute")
-	// Fewer, and what Lambda refuses counts as a receive.
+	// With fewer, Lambda would refuse batches, and each refusal counts as a receive.
 	got.want(r, map[string]string{"ReservedConcurrentExecutions": "14", "Timeout": "45"})
 	for _, group := range groupNames {
 		ingress, _ := got.one("SQS::Queue", "LandfallIngress"+group)
@@ -71,7 +71,7 @@ func TestNoMappingDeletesWhatIsToComeBack(t *testing.T) {
 		got.want(mapping, map[string]string{
 			"BatchSize": "10", "FunctionResponseTypes": `["ReportBatchItemFailures"]`, "ScalingConfig": `{"MaximumConcurrency":7}`,
 			"EventSourceArn": fmt.Sprintf(`{"Fn::GetAtt":[%q,"Arn"]}`, ingress), "FunctionName.Ref": fmt.Sprintf("%q", route),
-			"FilterCriteria": "null", // what a filter leaves out is deleted
+			"FilterCriteria": "null", // Lambda deletes what a filter leaves out
 		})
 	}
 	stream, _ := got.one("Lambda::Function", "LandfallStream")
@@ -86,7 +86,7 @@ func TestNoMappingDeletesWhatIsToComeBack(t *testing.T) {
 	})
 }
 
-func TestNoQueueOfAnotherIsMade(t *testing.T) {
+func TestOnlyOwnedQueuesAreMade(t *testing.T) {
 	names := func(owned bool) (names []string) {
 		p := props(t, everything)
 		p.OwnedQueues = owned
@@ -106,8 +106,8 @@ func TestNoQueueOfAnotherIsMade(t *testing.T) {
 	}
 }
 
-// TestNoConsumerReachesAnotherGroup lists everything that the holder of a consumer policy may do.
-func TestNoConsumerReachesAnotherGroup(t *testing.T) {
+// TestConsumerPolicyReachesItsGroupAlone lists everything that a consumer policy allows.
+func TestConsumerPolicyReachesItsGroupAlone(t *testing.T) {
 	for _, owned := range []bool{false, true} {
 		p := props(t, everything)
 		p.OwnedQueues = owned
@@ -135,7 +135,7 @@ func TestNoConsumerReachesAnotherGroup(t *testing.T) {
 	}
 }
 
-func TestARouterDoesNotReachMoreThanTheTargetsThatWereGiven(t *testing.T) {
+func TestRouterReachesOnlyConfiguredAndGivenTargets(t *testing.T) {
 	p := props(t, everything)
 	p.ConsumerTargets = []string{"sqs:courier-*", "sqs:arn:aws:sqs:eu-west-1:210987654321:far-*", "lambda:robot-*", "lambda:pick:*"}
 	got := synth(t, p)
@@ -159,13 +159,13 @@ func TestARouterDoesNotReachMoreThanTheTargetsThatWereGiven(t *testing.T) {
 	}
 }
 
-func TestNothingIsMadeForGroupsThatAreNotThere(t *testing.T) {
+func TestStackWithoutGroupsHasNoGroupResources(t *testing.T) {
 	got := synth(t, props(t, twoDestinations))
 	for _, kind := range []string{"Lambda::Function", "Lambda::EventSourceMapping", "SQS::Queue", "IAM::ManagedPolicy", "CloudWatch::Alarm"} {
 		for id := range got.all(kind) {
 			for _, of := range []string{"Route", "Ingress", "Dead", "Consumer", "InFlight", "NotRouted", "ReceiptsThrottled"} {
 				if strings.HasPrefix(id, "Landfall"+of) {
-					t.Errorf("%s is there", id)
+					t.Errorf("%s exists", id)
 				}
 			}
 		}
@@ -175,13 +175,13 @@ func TestNothingIsMadeForGroupsThatAreNotThere(t *testing.T) {
 	}
 }
 
-// TestNoAlarmFlapsOrSleeps holds the settings that make one go off in time and stay.
-func TestNoAlarmFlapsOrSleeps(t *testing.T) {
+// TestAlarmsGoOffInTimeAndStay checks thresholds, periods and statistics.
+func TestAlarmsGoOffInTimeAndStay(t *testing.T) {
 	p := props(t, everything)
 	p.Thresholds = landfallcdk.Thresholds{InFlight: 90_000}
 	got := synth(t, p)
 	for name, want := range map[string]map[string]string{
-		// It is written when the row is looked at, once an hour.
+		// A run writes it when it looks at the row, once an hour.
 		"UnknownAgecharge":       {"Threshold": "3600", "Period": "300", "EvaluationPeriods": "13", "DatapointsToAlarm": "1"},
 		"DeadLetterscouriers":    {"Threshold": "0", "MetricName": `"ApproximateNumberOfMessagesVisible"`, "Statistic": `"Maximum"`},
 		"InFlightcouriers":       {"Threshold": "90000", "MetricName": `"ApproximateNumberOfMessagesNotVisible"`, "Statistic": `"Maximum"`, "Period": "60"},

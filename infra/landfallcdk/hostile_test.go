@@ -11,7 +11,7 @@ import (
 	"github.com/landfall-dev/landfall/infra/landfallcdk"
 )
 
-// stackIn is a stack of that name, in a region that is known; "" for any.
+// stackIn is a stack of that name in a known region; "" stands for any region.
 func stackIn(t *testing.T, name, region string) awscdk.Stack {
 	t.Helper()
 	app := awscdk.NewApp(&awscdk.AppProps{Outdir: jsii.String(t.TempDir())})
@@ -22,7 +22,7 @@ func stackIn(t *testing.T, name, region string) awscdk.Stack {
 	return awscdk.NewStack(app, jsii.String("Landfall"), p)
 }
 
-func TestNoARNOfAnotherRegionIsDeployed(t *testing.T) {
+func TestARNOfAnotherRegionIsRefused(t *testing.T) {
 	const group = "groups:\n  g: {accept: explicit, route: %s, consumers: {%s}}\n"
 	http := func(rest string) string {
 		return "destinations:\n  a: {http: \"https://a.example.com/\", deduplicates: never, " + rest + "}\n"
@@ -43,7 +43,7 @@ func TestNoARNOfAnotherRegionIsDeployed(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), "is in region eu-west-1, and the stack is in eu-central-1") || !strings.Contains(err.Error(), "landfall.yaml:2:") {
 				t.Errorf("got %v, want something about %s", err, c.path)
 			}
-			// One of another account can be, and a stack for any region cannot know.
+			// Another account is allowed, and a stack for any region cannot know its own.
 			another := in("eu-central-1")
 			another.ConfigFile = write(t, "landfall.yaml", strings.ReplaceAll(strings.ReplaceAll(c.yaml, "REGION", "eu-central-1"), "123456789012", "210987654321"))
 			landfall(t, stackIn(t, "landfall", "eu-central-1"), another)
@@ -52,7 +52,7 @@ func TestNoARNOfAnotherRegionIsDeployed(t *testing.T) {
 	}
 }
 
-// grouped has groups with consumers, all names as long as they may be.
+// grouped has groups with consumers. All names have the longest allowed length.
 func grouped(groups, consumers int) string {
 	var yaml strings.Builder
 	yaml.WriteString("groups:\n")
@@ -66,7 +66,7 @@ func grouped(groups, consumers int) string {
 	return yaml.String()
 }
 
-func TestNoImpossibleGroupIsDeployed(t *testing.T) {
+func TestImpossibleGroupIsRefused(t *testing.T) {
 	const one = "groups:\n  g: {accept: explicit, route: least_loaded, consumers: {c: {sqs: %s}}}\n"
 	for name, c := range map[string]struct {
 		yaml, stack string
@@ -77,16 +77,16 @@ func TestNoImpossibleGroupIsDeployed(t *testing.T) {
 			"would have a name of 85 characters, SQS allows 80: shorten the stack's name or the group's"},
 		"dead letters for a consumer": {fmt.Sprintf(one, "landfall-dead-g"), "landfall", nil, "a consumer needs one of its own"},
 		"failures for a consumer":     {fmt.Sprintf(one, `"arn:aws:sqs:eu-west-1:123456789012:landfall-stream-failures"`), "landfall", nil, "a consumer needs one of its own"},
-		"an expression that is none":  {"groups:\n  g: {accept: explicit, route: {cel: \"consumers[\"}}\n", "landfall", nil, "landfall.yaml:2:"},
+		"an invalid expression":       {"groups:\n  g: {accept: explicit, route: {cel: \"consumers[\"}}\n", "landfall", nil, "landfall.yaml:2:"},
 		"too many groups":             {grouped(50, 0), "landfall", nil, "50 groups and 0 queues of consumers make up to 553 resources"},
-		"too many queues of ours": {grouped(10, 20), "landfall", func(p *landfallcdk.Props) { p.OwnedQueues = true },
+		"too many owned queues": {grouped(10, 20), "landfall", func(p *landfallcdk.Props) { p.OwnedQueues = true },
 			"10 groups and 200 queues of consumers make up to 598 resources"},
 		"a policy that is too large": {grouped(1, 28), "landfall", func(p *landfallcdk.Props) { p.OwnedQueues = true },
-			"has 28 consumers with queues of ours, a policy has room for"},
-		"a role that is too large": {grouped(3, 110), "landfall", nil, "the names of queues, functions and secrets that route works with need 12 policies, a role can hold 10"},
+			"has 28 owned queues, but a policy has room for"},
+		"a role that is too large": {grouped(3, 110), "landfall", nil, "route needs 12 policies for the names of its queues, functions and secrets, but a role can hold 10"},
 		"too little concurrency": {fmt.Sprintf(one, "q"), "landfall", func(p *landfallcdk.Props) { p.RouteConcurrency = 1 },
-			"route concurrency of 1: Lambda offers 2 to 1000"},
-		"no kind of target":       {fmt.Sprintf(one, "q"), "landfall", targets("courier-*"), `consumer target "courier-*": want sqs: or lambda:`},
+			"RouteConcurrency is 1: Lambda offers 2 to 1000"},
+		"a target without a kind": {fmt.Sprintf(one, "q"), "landfall", targets("courier-*"), `consumer target "courier-*": want sqs: or lambda:`},
 		"another kind of target":  {fmt.Sprintf(one, "q"), "landfall", targets("sqs:arn:aws:lambda:eu-west-1:123456789012:function:f"), "want sqs: or lambda:"},
 		"a target of any name":    {fmt.Sprintf(one, "q"), "landfall", targets("lambda:arn:aws:lambda:eu-west-1:123456789012:function:*"), "would let messages be sent to anything"},
 		"a target of any account": {fmt.Sprintf(one, "q"), "landfall", targets("sqs:arn:aws:sqs:*:*:courier"), "want sqs: or lambda:"},
@@ -107,7 +107,7 @@ func targets(targets ...string) func(*landfallcdk.Props) {
 	return func(p *landfallcdk.Props) { p.ConsumerTargets = targets }
 }
 
-func TestQueuesAreNotNamedAfterAStackWithoutAName(t *testing.T) {
+func TestStackWithoutANameIsRefusedForGroups(t *testing.T) {
 	stack := awscdk.NewNestedStack(stackIn(t, "landfall", ""), jsii.String("Nested"), nil)
 	_, err := landfallcdk.NewLandfall(stack, "Landfall", props(t, everything))
 	if err == nil || !strings.Contains(err.Error(), "give the stack a name") {
@@ -115,8 +115,8 @@ func TestQueuesAreNotNamedAfterAStackWithoutAName(t *testing.T) {
 	}
 }
 
-// TestNoNamesOutgrowWhatIAMAllows makes as much as there can be of groups and of long names.
-func TestNoNamesOutgrowWhatIAMAllows(t *testing.T) {
+// TestPoliciesFitIntoIAMsLimits makes the largest stacks of groups and of long names.
+func TestPoliciesFitIntoIAMsLimits(t *testing.T) {
 	queues := "destinations:\n"
 	for i := range 40 {
 		queues += fmt.Sprintf("  d%02d: {sqs: %02d-%s, deduplicates: never}\n", i, i, strings.Repeat("q", 77))
@@ -163,7 +163,7 @@ func TestNoNamesOutgrowWhatIAMAllows(t *testing.T) {
 	}
 }
 
-// length is how many bytes of a policy this is at its most, once everything is known.
+// length is the largest number of bytes that this can have in a deployed policy.
 func length(v any) (n int) {
 	const partition, region, account, queue = len("aws-us-gov"), len("us-gov-west-1"), 12, 80
 	switch v := v.(type) {

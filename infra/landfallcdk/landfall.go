@@ -1,9 +1,9 @@
-// Package landfallcdk is Landfall as a construct of the AWS CDK: the tables, the queues of groups, the functions
-// with what starts them and their roles, policies for those who write rows and for consumers, alarms and a dashboard.
-// The app beside it deploys exactly this; another app may embed it (docs/deploy.md).
+// Package landfallcdk is a construct of the AWS CDK that deploys Landfall: tables, queues, functions, schedules, roles,
+// policies for writers and consumers, alarms and a dashboard. The app beside it deploys exactly this construct. Another
+// app may embed it (docs/deploy.md).
 //
-// What is deployed follows from landfall.yaml: timeouts, permissions, alarms and schedules are computed, not
-// configured again. The package compiles nothing: it takes the functions as `make build` left them.
+// Everything follows from landfall.yaml: the package computes timeouts, permissions, alarms and schedules. It compiles
+// nothing; `make build` makes the functions beforehand.
 package landfallcdk
 
 import (
@@ -27,33 +27,33 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// Stage says how much a stack is worth.
+// Stage says how well a stack protects its data.
 type Stage string
 
 const (
 	// Prod keeps the table when the stack goes, protects it from deletion, backs it up, raises alarms and
 	// reserves concurrency. It is the default.
 	Prod Stage = "prod"
-	// Dev leaves nothing behind when it is destroyed, and is cheap: no alarms, no backups, nothing reserved.
+	// Dev leaves nothing behind when it is destroyed. It is cheap: no alarms, no backups, no reserved concurrency.
 	Dev Stage = "dev"
 )
 
-// Props are what a Landfall can be given. Only ConfigFile is required.
+// Props configure a Landfall. Only ConfigFile is required.
 type Props struct {
-	// AlarmTopic is told when an alarm goes off and when it is over. Optional.
+	// AlarmTopic gets a message when an alarm goes off and when it is over. Optional.
 	AlarmTopic awssns.ITopic
 	// Architecture that the functions in Dist were built for. Defaults to arm64.
 	Architecture awslambda.Architecture
 	// ConfigFile is a landfall.yaml, or a resolved landfall.json. Required.
 	ConfigFile string
-	// ConsumerTargets are where consumers that join a group at run time, and routing functions that are set then, may
-	// be: "sqs:" or "lambda:" and a name or an ARN, in whose name * stands for anything, such as "sqs:courier-*".
-	// Those of the configuration need not be named. Defaults to none.
+	// ConsumerTargets are the allowed targets of consumers that join a group at run time, and of routing functions that
+	// are set then: "sqs:" or "lambda:", and a name or an ARN. In the name, * stands for anything: "sqs:courier-*".
+	// Targets of the configuration need not be listed. Defaults to none.
 	ConsumerTargets []string
-	// ControlTable and ReceiptsTable that exist already, with the keys and TTL that docs/deploy.md describes. Their
-	// own key, if they have one, must be EncryptionKey. Default to new tables.
+	// ControlTable and ReceiptsTable are existing tables, with the keys and TTL of docs/deploy.md. If they have a key of
+	// their own, it must be EncryptionKey. Default to new tables.
 	ControlTable, ReceiptsTable awsdynamodb.ITable
-	// Dist is the folder with a folder per function, as `make build` makes it. Defaults to "dist".
+	// Dist is the folder that `make build` fills, with a folder for each function. Defaults to "dist".
 	Dist string
 	// EncryptionKey encrypts tables and queues. Its key policy must let this account's IAM policies decide, as
 	// policies of keys made by the CDK do. Defaults to the keys that DynamoDB and SQS own.
@@ -62,58 +62,58 @@ type Props struct {
 	LogRetention awslogs.RetentionDays
 	// MemoryMiB of each function, 128 to 10240. A function's share of CPU grows with it. Defaults to 512.
 	MemoryMiB int
-	// OutboxTable that exists already, with the key, index and TTL that docs/row-format.md describes. Its own
-	// encryption key, if it has one, goes into EncryptionKey. Without the ARN of its stream, of new images, there is no
-	// fast path: rows wait for the sweep. Defaults to a new table.
+	// OutboxTable is an existing table, with the key, index and TTL of docs/row-format.md. If it has an encryption key of
+	// its own, that key goes into EncryptionKey. Without the ARN of its stream of new images there is no fast path, and
+	// rows wait for the sweep. Defaults to a new table.
 	OutboxTable awsdynamodb.ITable
-	// OwnedQueues makes the queues that the configuration gives consumers by name; those given by ARN are never made.
-	// Defaults to false: all of them are there already.
+	// OwnedQueues makes the queues that the configuration gives consumers by name, never those given by ARN. Defaults to
+	// false: all of them exist already.
 	OwnedQueues bool
 	// PermissionsBoundary of every role. Optional.
 	PermissionsBoundary awsiam.IManagedPolicy
 	// RouteConcurrency is how many batches of each group are routed at once, 2 to 1000. Defaults to 10.
 	RouteConcurrency int
-	// Runbooks is the page that the alarms point to. Defaults to docs/operations.md of the project.
+	// Runbooks is the page that the alarms link to. Defaults to docs/operations.md of the project.
 	Runbooks string
-	// SecurityGroups of the functions in Vpc. Defaults to one per function that lets everything out.
+	// SecurityGroups of the functions in Vpc. Defaults to one for each function, which allows all outgoing traffic.
 	SecurityGroups *[]awsec2.ISecurityGroup
-	// ShareConcurrency leaves the functions in the account's common pool. Dev always does. Accounts whose
-	// Lambda quota is small (new ones begin with 10) have nothing to reserve. Defaults to false.
+	// ShareConcurrency leaves the functions in the account's common pool, as Dev always does. An account with a small
+	// Lambda quota (new accounts begin with 10) has nothing to reserve. Defaults to false.
 	ShareConcurrency bool
 	// Stage defaults to Prod.
 	Stage Stage
 	// Thresholds of the alarms.
 	Thresholds Thresholds
-	// Vpc that the functions run in. It needs a way to DynamoDB and to the remotes. Defaults to none.
+	// Vpc is the network of the functions. It needs a way to DynamoDB and to the remotes. Defaults to none.
 	Vpc awsec2.IVpc
 	// VpcSubnets of Vpc. Defaults to its private ones.
 	VpcSubnets *awsec2.SubnetSelection
 }
 
-// Landfall is what was made.
+// Landfall holds the resources that NewLandfall made.
 type Landfall struct {
-	// Alarms in the order in which docs/operations.md has them; none in Dev.
+	// Alarms of destinations, groups, functions, the fast path and the tables, in that order; none in Dev.
 	Alarms []awscloudwatch.Alarm
-	// ConsumerPolicies by group let their holder accept and decline its messages and, if OwnedQueues, receive from its
-	// consumers' queues.
+	// ConsumerPolicies by group allow to accept and decline the group's messages. With OwnedQueues they also allow to
+	// receive from its consumers' queues.
 	ConsumerPolicies map[string]awsiam.ManagedPolicy
-	// ConsumerQueues by name are those that were made.
+	// ConsumerQueues are the owned queues, by name.
 	ConsumerQueues map[string]awssqs.Queue
 	// Dashboard shows all destinations and groups.
 	Dashboard awscloudwatch.Dashboard
 	// Functions by name.
 	Functions map[string]awslambda.Function
-	// The tables are the new ones, or those that were given.
+	// The tables are new, or those of the props.
 	ControlTable, OutboxTable, ReceiptsTable awsdynamodb.ITable
-	// WriterPolicies let their holder put rows for the destinations of the configuration, and nothing else.
-	// They are more than one only where one would be longer than IAM allows.
+	// WriterPolicies allow to put rows for the destinations of the configuration, and nothing else. There are several
+	// only if one would be longer than IAM allows.
 	WriterPolicies []awsiam.ManagedPolicy
 }
 
-// builder carries what the parts need of each other.
+// builder carries what the parts of a stack share.
 type builder struct {
-	*Landfall
-	Props
+	made  *Landfall
+	props Props
 
 	scope  constructs.Construct // everything is made in here
 	stack  awscdk.Stack
@@ -131,22 +131,22 @@ type builder struct {
 // namespace is that of the metrics: the stack's own.
 func (b *builder) namespace() string { return observe.DefaultNamespace + "/" + *b.stack.StackName() }
 
-// NewLandfall makes a Landfall in scope. There can be one per stack, because the command line finds it by the
-// stack's name. The error says what is wrong with the configuration, the props or the built functions.
+// NewLandfall makes a Landfall in scope. A stack can hold one, because the command line finds it by the stack's name.
+// The error says what is wrong with the configuration, the props or the built functions.
 func NewLandfall(scope constructs.Construct, id string, props Props) (*Landfall, error) {
 	stack := awscdk.Stack_Of(scope)
 	if stack.Node().TryFindChild(jsii.String(schema.OutboxTableOutput)) != nil {
-		return nil, fmt.Errorf("stack %s has a Landfall already: put each into a stack of its own", *stack.StackName())
+		return nil, fmt.Errorf("stack %s already has a Landfall: put each into a stack of its own", *stack.StackName())
 	}
 	if err := props.fill(); err != nil {
 		return nil, err
 	}
 	b := &builder{
-		Landfall: &Landfall{
+		made: &Landfall{
 			ConsumerPolicies: map[string]awsiam.ManagedPolicy{}, ConsumerQueues: map[string]awssqs.Queue{},
 			Functions: map[string]awslambda.Function{},
 		},
-		Props: props, stack: stack, queues: map[string]groupQueues{},
+		props: props, stack: stack, queues: map[string]groupQueues{},
 	}
 	if err := b.load(); err != nil {
 		return nil, err
@@ -155,10 +155,10 @@ func NewLandfall(scope constructs.Construct, id string, props Props) (*Landfall,
 	if err := b.build(); err != nil {
 		return nil, err
 	}
-	return b.Landfall, nil
+	return b.made, nil
 }
 
-// build makes everything, what others refer to first.
+// build makes everything, beginning with what other parts refer to.
 func (b *builder) build() error {
 	b.tables()
 	b.makeQueues()
@@ -178,7 +178,7 @@ func (b *builder) build() error {
 	if err := b.consumers(); err != nil {
 		return err
 	}
-	if b.Stage == Prod {
+	if b.props.Stage == Prod {
 		b.alarms()
 	}
 	b.dashboard()

@@ -6,11 +6,11 @@ import (
 	"github.com/landfall-dev/landfall/internal/eventsource"
 )
 
-// Settings of the event source mappings that are Lambda's bounds.
+// Bounds that Lambda sets for event source mappings.
 const (
-	// messagesAtOnce of a queue without a batching window.
+	// messagesAtOnce is the largest batch of a queue without a batching window.
 	messagesAtOnce = 10
-	// batchesPerShard of a stream at once; rows of one key stay in order.
+	// batchesPerShard is how many batches of a shard run at once. Records of one key stay in order.
 	batchesPerShard = 10
 	// minRouteConcurrency and maxRouteConcurrency
 	// (https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html).
@@ -20,7 +20,7 @@ const (
 // mappings connect the table's stream with its function and the groups' ingress queues with theirs.
 func (b *builder) mappings() {
 	if b.stream() != nil {
-		// A batch that fails is the sweep's; the mapping only tells that it did.
+		// The sweep sends the rows of a failed batch. The mapping only reports the failure.
 		awslambda.NewCfnEventSourceMapping(b.scope, jsii.String("StreamMapping"), &awslambda.CfnEventSourceMappingProps{
 			BatchSize:                  jsii.Number(eventsource.StreamBatch),
 			BisectBatchOnFunctionError: jsii.Bool(true),
@@ -31,7 +31,7 @@ func (b *builder) mappings() {
 			FilterCriteria: &awslambda.CfnEventSourceMapping_FilterCriteriaProperty{
 				Filters: []any{&awslambda.CfnEventSourceMapping_FilterProperty{Pattern: jsii.String(eventsource.StreamFilter)}},
 			},
-			FunctionName:              b.Functions["stream"].FunctionName(),
+			FunctionName:              b.made.Functions["stream"].FunctionName(),
 			MaximumRecordAgeInSeconds: jsii.Number(eventsource.StreamRecordAge),
 			MaximumRetryAttempts:      jsii.Number(eventsource.StreamRetries),
 			ParallelizationFactor:     jsii.Number(batchesPerShard),
@@ -39,14 +39,14 @@ func (b *builder) mappings() {
 		})
 	}
 	for _, group := range b.config.GroupNames() {
-		// Without the response type everything that the function gives back would be deleted.
+		// Without the response type, Lambda would delete the messages that the function reports as failed.
 		awslambda.NewCfnEventSourceMapping(b.scope, jsii.String("Route-"+group), &awslambda.CfnEventSourceMappingProps{
 			BatchSize:             jsii.Number(messagesAtOnce),
 			EventSourceArn:        b.queues[group].ingress.QueueArn(),
-			FunctionName:          b.Functions["route"].FunctionName(),
+			FunctionName:          b.made.Functions["route"].FunctionName(),
 			FunctionResponseTypes: jsii.Strings("ReportBatchItemFailures"),
 			ScalingConfig: &awslambda.CfnEventSourceMapping_ScalingConfigProperty{
-				MaximumConcurrency: jsii.Number(b.RouteConcurrency),
+				MaximumConcurrency: jsii.Number(b.props.RouteConcurrency),
 			},
 		})
 	}

@@ -9,7 +9,7 @@ import (
 // finding is a rule of cdk-nag (https://github.com/cdklabs/cdk-nag) that is broken on purpose.
 type finding struct{ rule, appliesTo, reason string }
 
-// accept says so on the resource itself, for everyone who checks an app in which this construct stands.
+// accept writes the findings into the resource's metadata. Whoever checks an app with this construct sees the reasons.
 func accept(resource constructs.IConstruct, findings ...finding) {
 	var suppressions []any
 	for _, f := range findings {

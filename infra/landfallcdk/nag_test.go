@@ -11,7 +11,7 @@ import (
 	"github.com/landfall-dev/landfall/infra/landfallcdk"
 )
 
-func TestNoRuleOfAwsSolutionsIsBrokenWithoutAReason(t *testing.T) {
+func TestEachBrokenRuleOfAwsSolutionsHasAReason(t *testing.T) {
 	for _, stage := range []landfallcdk.Stage{landfallcdk.Dev, landfallcdk.Prod} {
 		t.Run(string(stage), func(t *testing.T) {
 			defer func() {

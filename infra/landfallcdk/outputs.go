@@ -7,20 +7,20 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// output tells the command line, and people, what the stack made. Outputs belong to the stack itself, so that
-// their names are the same wherever the construct stands.
+// output makes the outputs, which the command line reads. They belong to the stack itself, so that their names do not
+// depend on the construct's place.
 func (b *builder) output() {
-	b.tell(schema.OutboxTableOutput, "The outbox table", b.Landfall.OutboxTable.TableName())
-	b.tell(schema.ReceiptsTableOutput, "The table of receipts", b.Landfall.ReceiptsTable.TableName())
-	b.tell(schema.ControlTableOutput, "The table that controls groups and destinations", b.Landfall.ControlTable.TableName())
+	b.tell(schema.OutboxTableOutput, "The outbox table", b.made.OutboxTable.TableName())
+	b.tell(schema.ReceiptsTableOutput, "The table of receipts", b.made.ReceiptsTable.TableName())
+	b.tell(schema.ControlTableOutput, "The table that controls groups and destinations", b.made.ControlTable.TableName())
 	b.tell(schema.QueuePrefixOutput, "What the names of the queues begin with", jsii.String(b.prefix()))
 	b.tell(schema.ConfigOutput, "SHA-256 of the resolved configuration", jsii.String(b.hash))
-	b.tell(schema.DashboardOutput, "The CloudWatch dashboard", b.Dashboard.DashboardName())
+	b.tell(schema.DashboardOutput, "The CloudWatch dashboard", b.made.Dashboard.DashboardName())
 	for _, f := range b.functions {
-		b.tell(schema.FunctionOutput+f.id, "The "+f.name+" function", b.Functions[f.name].FunctionName())
+		b.tell(schema.FunctionOutput+f.id, "The "+f.name+" function", b.made.Functions[f.name].FunctionName())
 	}
 	var arns []*string
-	for _, p := range b.WriterPolicies {
+	for _, p := range b.made.WriterPolicies {
 		arns = append(arns, p.ManagedPolicyArn())
 	}
 	if len(arns) > 0 {
@@ -28,7 +28,7 @@ func (b *builder) output() {
 	}
 	var groups []*string
 	for _, name := range b.config.GroupNames() {
-		groups = append(groups, jsii.String(name+"="+*b.ConsumerPolicies[name].ManagedPolicyArn()))
+		groups = append(groups, jsii.String(name+"="+*b.made.ConsumerPolicies[name].ManagedPolicyArn()))
 	}
 	if len(groups) > 0 {
 		b.tell(schema.ConsumerPoliciesOutput, "Policies for consumers, by group", awscdk.Fn_Join(jsii.String(","), &groups))

@@ -13,7 +13,7 @@ import (
 const (
 	DefaultDist      = "dist"
 	DefaultMemoryMiB = 512
-	// DefaultRouteConcurrency is enough for some hundred messages a second in each group.
+	// DefaultRouteConcurrency suffices for some hundred messages a second in each group.
 	DefaultRouteConcurrency = 10
 	DefaultRunbooks         = "https://github.com/landfall-dev/landfall/blob/main/docs/operations.md"
 )
@@ -21,21 +21,20 @@ const (
 // Memory that Lambda offers (https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html).
 const minMemoryMiB, maxMemoryMiB = 128, 10240
 
-// Thresholds say when something is worth an alarm. Zero values stand for the defaults.
+// Thresholds of the alarms. Zero values stand for the defaults.
 type Thresholds struct {
-	// DueAge is for how long a row may want attention without getting any. Defaults to 5 minutes.
+	// DueAge is how long a row may be due without being claimed. Defaults to 5 minutes.
 	DueAge time.Duration
 	// Errors is how many invocations of one function may fail in five minutes. Defaults to 2.
 	Errors int
-	// IteratorAge is for how long a row that was just put may wait for the fast path. Defaults to a minute.
+	// IteratorAge is how long a new row may wait for the fast path. Defaults to a minute.
 	IteratorAge time.Duration
-	// InFlight is how many messages of a group may be between received and deleted; at 120,000 SQS hands out no more.
+	// InFlight is how many messages of a group may be received and not deleted. At 120,000, SQS hands out no more.
 	// Defaults to 100,000.
 	InFlight int
-	// Failed is how many rows of one destination may fail in five minutes. 0 is the default: each is worth a look.
+	// Failed is how many rows of one destination may fail in five minutes. Defaults to 0: each failed row is an alarm.
 	Failed int
-	// UnknownAge is for how long a row's outcome may stay unknown after the remote could first be asked.
-	// Defaults to an hour.
+	// UnknownAge is how long a row's outcome may stay unknown after a lookup became possible. Defaults to an hour.
 	UnknownAge time.Duration
 }
 
@@ -48,7 +47,7 @@ const (
 	DefaultUnknownAge  = time.Hour
 )
 
-// fill puts the defaults in and refuses what cannot be.
+// fill sets the defaults and refuses invalid props.
 func (p *Props) fill() error {
 	p.Stage = cmp.Or(p.Stage, Prod)
 	if p.Stage != Prod && p.Stage != Dev {
@@ -60,11 +59,11 @@ func (p *Props) fill() error {
 	p.Dist = cmp.Or(p.Dist, DefaultDist)
 	p.MemoryMiB = cmp.Or(p.MemoryMiB, DefaultMemoryMiB)
 	if p.MemoryMiB < minMemoryMiB || p.MemoryMiB > maxMemoryMiB {
-		return fmt.Errorf("memory of %d MiB: Lambda offers %d to %d", p.MemoryMiB, minMemoryMiB, maxMemoryMiB)
+		return fmt.Errorf("MemoryMiB is %d: Lambda offers %d to %d", p.MemoryMiB, minMemoryMiB, maxMemoryMiB)
 	}
 	p.RouteConcurrency = cmp.Or(p.RouteConcurrency, DefaultRouteConcurrency)
 	if p.RouteConcurrency < minRouteConcurrency || p.RouteConcurrency > maxRouteConcurrency {
-		return fmt.Errorf("route concurrency of %d: Lambda offers %d to %d per queue", p.RouteConcurrency, minRouteConcurrency, maxRouteConcurrency)
+		return fmt.Errorf("RouteConcurrency is %d: Lambda offers %d to %d for each queue", p.RouteConcurrency, minRouteConcurrency, maxRouteConcurrency)
 	}
 	p.Runbooks = cmp.Or(p.Runbooks, DefaultRunbooks)
 	if p.LogRetention == "" {
@@ -74,7 +73,7 @@ func (p *Props) fill() error {
 		}
 	}
 	if p.Vpc == nil && (p.VpcSubnets != nil || p.SecurityGroups != nil) {
-		return fmt.Errorf("subnets or security groups without a VPC: give the VPC, too")
+		return fmt.Errorf("VpcSubnets or SecurityGroups without a Vpc: set Vpc, too")
 	}
 	return p.Thresholds.fill()
 }
@@ -86,7 +85,7 @@ func (t *Thresholds) fill() error {
 	t.IteratorAge = cmp.Or(t.IteratorAge, DefaultIteratorAge)
 	t.UnknownAge = cmp.Or(t.UnknownAge, DefaultUnknownAge)
 	if t.DueAge < 0 || t.Errors < 0 || t.Failed < 0 || t.InFlight < 0 || t.IteratorAge < 0 || t.UnknownAge < 0 {
-		return fmt.Errorf("a threshold is negative: %+v", *t)
+		return fmt.Errorf("negative threshold in %+v: use 0 for the default", *t)
 	}
 	return nil
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/landfall-dev/landfall/infra/landfallcdk"
 )
 
-// TestWhatTheEmbedderOwnsIsNotMadeAnew gives everything that can be given.
-func TestWhatTheEmbedderOwnsIsNotMadeAnew(t *testing.T) {
+// TestGivenResourcesAreUsed gives every resource that the props can have.
+func TestGivenResourcesAreUsed(t *testing.T) {
 	stack := newStack(t)
 	p := props(t, twoDestinations)
 	const table = "arn:aws:dynamodb:eu-central-1:123456789012:table/"
@@ -106,7 +106,7 @@ func viaAlone(t *testing.T, who string, s properties, services ...string) {
 	}
 }
 
-func TestNothingIsEncryptedWithAnotherKeyThanTheGivenOne(t *testing.T) {
+func TestTablesAndQueuesUseTheGivenKey(t *testing.T) {
 	const key = "arn:aws:kms:eu-central-1:123456789012:key/0a1b2c3d-0000-4000-8000-000000000000"
 	stack := newStack(t)
 	p := props(t, everything)
@@ -127,7 +127,7 @@ func TestNothingIsEncryptedWithAnotherKeyThanTheGivenOne(t *testing.T) {
 	}
 }
 
-func TestATableWithoutAKnownStreamHasNoFastPath(t *testing.T) {
+func TestTableWithoutStreamHasNoFastPath(t *testing.T) {
 	stack := newStack(t)
 	p := props(t, twoDestinations)
 	p.OutboxTable = awsdynamodb.Table_FromTableName(stack, jsii.String("Mine"), jsii.String("mine"))
@@ -138,7 +138,7 @@ func TestATableWithoutAKnownStreamHasNoFastPath(t *testing.T) {
 	}
 }
 
-func TestSubnetsWithoutAVPCAreNotIgnored(t *testing.T) {
+func TestSubnetsWithoutVPCAreRefused(t *testing.T) {
 	p := props(t, twoDestinations)
 	p.VpcSubnets = &awsec2.SubnetSelection{SubnetType: awsec2.SubnetType_PUBLIC}
 	if _, err := landfallcdk.NewLandfall(newStack(t), "Landfall", p); err == nil {

@@ -15,20 +15,20 @@ import (
 )
 
 const (
-	// longestRetention is SQS's (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html).
+	// longestRetention is SQS's maximum (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html).
 	longestRetention = 14 * 24 * time.Hour
-	// hidden is how many timeouts of the function a message of an ingress queue is hidden for when the function is
-	// started with it (https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html).
+	// hidden times the function's timeout is the visibility timeout of an ingress queue, as AWS recommends
+	// (https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html).
 	hidden = 6
 )
 
 // groupQueues are the queues of a group.
 type groupQueues struct{ ingress, dead awssqs.Queue }
 
-// prefix is what the names of the stack's queues begin with.
+// prefix begins the names of the stack's queues.
 func (b *builder) prefix() string { return *b.stack.StackName() }
 
-// makeQueues makes those of the stream and of groups, and those of consumers if they are ours.
+// makeQueues makes the queue of stream failures, those of groups, and the owned queues of consumers.
 func (b *builder) makeQueues() {
 	if b.stream() != nil {
 		b.failures = b.queue("StreamFailures", schema.StreamFailures(b.prefix()), awssqs.QueueProps{}, awscdk.RemovalPolicy_DESTROY)
@@ -44,12 +44,12 @@ func (b *builder) makeQueues() {
 		accept(made.Node().DefaultChild(), finding{
 			rule: "AwsSolutions-SQS3", reason: "How often a consumer tries its work is its own to say; one that wants to makes the queue itself.",
 		})
-		b.ConsumerQueues[name] = made
+		b.made.ConsumerQueues[name] = made
 	}
 }
 
 func (b *builder) makeGroup(group string) groupQueues {
-	// By its name: the two queues cannot both refer to each other.
+	// The ARN is made from the name, because two queues cannot refer to each other.
 	ingress := b.named("sqs", []string{schema.IngressQueue(b.prefix(), group)})[0].arn
 	dead := b.queue("Dead-"+group, schema.DeadLetterQueue(b.prefix(), group), awssqs.QueueProps{
 		RedriveAllowPolicy: &awssqs.RedriveAllowPolicy{
@@ -64,13 +64,13 @@ func (b *builder) makeGroup(group string) groupQueues {
 	}, b.keep())}
 }
 
-// queue makes a standard queue that nobody reaches without TLS, encrypted, and keeping messages as long as can be
-// unless the props say otherwise.
+// queue makes an encrypted standard queue that requires TLS. It keeps messages for as long as SQS allows, unless the
+// props say otherwise.
 func (b *builder) queue(id, name string, props awssqs.QueueProps, removal awscdk.RemovalPolicy) awssqs.Queue {
 	props.QueueName, props.RemovalPolicy, props.EnforceSSL = jsii.String(name), removal, jsii.Bool(true)
 	props.Encryption = awssqs.QueueEncryption_SQS_MANAGED
-	if b.EncryptionKey != nil {
-		props.Encryption, props.EncryptionMasterKey = awssqs.QueueEncryption_KMS, b.EncryptionKey
+	if b.props.EncryptionKey != nil {
+		props.Encryption, props.EncryptionMasterKey = awssqs.QueueEncryption_KMS, b.props.EncryptionKey
 	}
 	if props.RetentionPeriod == nil {
 		props.RetentionPeriod = awscdk.Duration_Days(jsii.Number(longestRetention.Hours() / 24))
@@ -78,19 +78,19 @@ func (b *builder) queue(id, name string, props awssqs.QueueProps, removal awscdk
 	return awssqs.NewQueue(b.scope, jsii.String(id), &props)
 }
 
-// keep is what becomes of messages when the stack or the group goes. A queue that was made just now has none: it goes
-// when its making is rolled back, or its name would be taken at the next try.
+// keep says what happens to a queue when the stack or the group goes. A new queue has no messages yet: it goes when its
+// creation is rolled back. Otherwise the next try would find its name taken.
 func (b *builder) keep() awscdk.RemovalPolicy {
-	if b.Stage == Prod {
+	if b.props.Stage == Prod {
 		return awscdk.RemovalPolicy_RETAIN_ON_UPDATE_OR_DELETE
 	}
 	return awscdk.RemovalPolicy_DESTROY
 }
 
-// owned are the queues of a group's consumers that the stack makes, of all groups for "": those that the configuration
-// gives by name, if they are ours.
+// owned are the queues that the stack makes for a group's consumers, or for those of all groups if group is "". With
+// OwnedQueues, they are those that the configuration gives by name.
 func (b *builder) owned(group string) []string {
-	if !b.OwnedQueues {
+	if !b.props.OwnedQueues {
 		return nil
 	}
 	return ownQueues(b.config, group)

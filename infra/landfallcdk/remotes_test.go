@@ -6,8 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestNoFunctionReachesSecretsOrFunctionsOfAnother holds both roles to what their destinations and lookups name.
-func TestNoFunctionReachesSecretsOrFunctionsOfAnother(t *testing.T) {
+// TestFunctionsReachOnlyTheirSecretsAndFunctions checks both roles against their destinations and lookups.
+func TestFunctionsReachOnlyTheirSecretsAndFunctions(t *testing.T) {
 	got := synth(t, props(t, `
 destinations:
   both:

@@ -14,32 +14,33 @@ import (
 // Sizes of policies, in bytes. IAM allows a role 10,240 for those in itself and 6,144 for each of ten attached ones
 // (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html).
 const (
-	// usualARN is one that is known only when it is deployed.
+	// usualARN is the assumed length of an ARN that is known only at deployment.
 	usualARN = 150
-	// maxStatement leaves an attached policy room for everything else in it.
+	// maxStatement leaves room for the rest of an attached policy.
 	maxStatement = 4096
-	// maxInline is for the things that grants are about; the rest is for what every function may, and an embedder's.
+	// maxInline is the room for resources of grants. The rest is for every function's permissions and the embedder's.
 	maxInline = 6000
 )
 
-// role of one function: what it is granted, its own log group, its traces. Other policies hold what it has no room for.
+// role makes a function's role: its grants, its log group, its traces. Attached policies hold what the role has no room
+// for.
 func (b *builder) role(f function, logs awslogs.LogGroup) (awsiam.Role, []constructs.IDependable, error) {
 	if len(f.others) > maxPolicies {
-		return nil, nil, fmt.Errorf("the names of queues, functions and secrets that %s works with need %d policies, a role can hold %d: "+
-			"shorten them, or spread the configuration over several stacks", f.name, len(f.others), maxPolicies)
+		return nil, nil, fmt.Errorf("%s needs %d policies for the names of its queues, functions and secrets, but a role can hold %d: "+
+			"shorten the names, or spread the configuration over several stacks", f.name, len(f.others), maxPolicies)
 	}
 	role := awsiam.NewRole(b.scope, jsii.String(f.id+"Role"), &awsiam.RoleProps{
 		AssumedBy:           awsiam.NewServicePrincipal(jsii.String("lambda.amazonaws.com"), nil),
 		Description:         jsii.String("Landfall's " + f.name + " function"),
-		PermissionsBoundary: b.PermissionsBoundary,
+		PermissionsBoundary: b.props.PermissionsBoundary,
 	})
 	statements := []awsiam.PolicyStatement{allow("Logs", []*string{logs.LogGroupArn()}, "logs:CreateLogStream", "logs:PutLogEvents")}
 	statements = append(statements, b.useKey(f.stores()...)...)
 	if f.controls != "" {
-		statements = append(statements, b.leading("Control", b.Landfall.ControlTable.TableArn(), "dynamodb:Query", []string{f.controls}))
+		statements = append(statements, b.leading("Control", b.made.ControlTable.TableArn(), "dynamodb:Query", []string{f.controls}))
 	}
-	if b.Vpc != nil {
-		// Lambda makes and removes the function's network interfaces with these; they know no narrower resource
+	if b.props.Vpc != nil {
+		// Lambda makes and removes the function's network interfaces with these actions. They accept no narrower resource
 		// (https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc.html).
 		statements = append(statements, allow("NetworkInterfaces", []*string{jsii.String("*")},
 			"ec2:AssignPrivateIpAddresses", "ec2:CreateNetworkInterface", "ec2:DeleteNetworkInterface",
@@ -68,7 +69,7 @@ func (f function) stores() []string {
 	return all
 }
 
-// statements of grants are those of the role itself, and those for policies of their own.
+// statements divides those of the grants: inline ones fit into the role, others need policies of their own.
 func statements(grants []grant) (inline, others []awsiam.PolicyStatement) {
 	room := maxInline
 	for _, g := range grants {
@@ -93,7 +94,7 @@ func statements(grants []grant) (inline, others []awsiam.PolicyStatement) {
 	return inline, others
 }
 
-// chunks are the things of the grant's statements, none too large to be attached by itself.
+// chunks divides the grant's things into statements that each fit into a policy.
 func (g grant) chunks() (all [][]thing) {
 	room := 0
 	for _, t := range g.on {

@@ -11,26 +11,26 @@ import (
 	"github.com/landfall-dev/landfall/internal/config"
 )
 
-// groupAlarms are about a group's queues, which know more than who reads them.
+// groupAlarms watch a group's queues: they show a router that does not run, which writes no metrics itself.
 func (b *builder) groupAlarms(group string, queues groupQueues) {
 	b.raise(alarm{
 		id: "DeadLetters-" + group, metric: visible(queues.dead), periods: 1, runbook: "dead-letters",
-		meaning: fmt.Sprintf("Messages of group %s were given up: nobody accepted them.", group),
+		meaning: fmt.Sprintf("The router gave up messages of group %s.", group),
 	})
 	b.raise(alarm{
-		id: "InFlight-" + group, above: float64(b.Thresholds.InFlight), periods: 1, runbook: "in-flight",
+		id: "InFlight-" + group, above: float64(b.props.Thresholds.InFlight), periods: 1, runbook: "in-flight",
 		metric: queues.ingress.MetricApproximateNumberOfMessagesNotVisible(most(time.Minute)),
-		meaning: fmt.Sprintf("More than %d messages of group %s wait to be accepted; at %d its queue hands out no more.",
-			b.Thresholds.InFlight, group, config.MaxInFlight),
+		meaning: fmt.Sprintf("More than %d messages of group %s wait to be accepted. At %d, SQS hands out no more.",
+			b.props.Thresholds.InFlight, group, config.MaxInFlight),
 	})
 	b.raise(alarm{
 		id: "NotRouted-" + group, metric: notReceived(queues.ingress), periods: 2, runbook: "not-routed",
-		meaning: fmt.Sprintf("Messages of group %s wait, and nobody has received any for ten minutes.", group),
+		meaning: fmt.Sprintf("Messages of group %s wait, and the router has received none for ten minutes.", group),
 	})
 }
 
-// notReceived is 1 while messages wait in a queue that nobody receives any from: a router that does not run tells
-// nothing by itself.
+// notReceived is 1 while messages wait in a queue and none is received. A router that does not run cannot report that
+// itself.
 func notReceived(queue awssqs.Queue) awscloudwatch.IMetric {
 	five := func(statistic string) *awscloudwatch.MetricOptions {
 		return &awscloudwatch.MetricOptions{Period: period(5 * time.Minute), Statistic: jsii.String(statistic)}
@@ -46,16 +46,16 @@ func notReceived(queue awssqs.Queue) awscloudwatch.IMetric {
 	})
 }
 
-// streamAlarms are about the fast path. Rows are not lost without it, but late.
+// streamAlarms watch the fast path. Without it, rows are late but not lost.
 func (b *builder) streamAlarms() {
 	b.raise(alarm{
-		id: "IteratorAge", metric: b.Functions["stream"].Metric(jsii.String("IteratorAge"), most(time.Minute)),
-		above: float64(b.Thresholds.IteratorAge.Milliseconds()), periods: 3, runbook: "iterator-age",
-		meaning: fmt.Sprintf("The fast path is more than %v behind: new rows wait for the sweep.", config.Duration(b.Thresholds.IteratorAge)),
+		id: "IteratorAge", metric: b.made.Functions["stream"].Metric(jsii.String("IteratorAge"), most(time.Minute)),
+		above: float64(b.props.Thresholds.IteratorAge.Milliseconds()), periods: 3, runbook: "iterator-age",
+		meaning: fmt.Sprintf("The fast path is more than %v behind. New rows wait for the sweep.", config.Duration(b.props.Thresholds.IteratorAge)),
 	})
 	b.raise(alarm{
 		id: "StreamFailed", metric: visible(b.failures), periods: 1, runbook: "stream-failures",
-		meaning: "The fast path could not be given batches of new rows: they were left to the sweep.",
+		meaning: "Batches of new rows could not be handed to the fast path. The sweep sends them.",
 	})
 }
 

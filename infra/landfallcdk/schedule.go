@@ -12,8 +12,8 @@ import (
 // targetsPerRule is EventBridge's quota (https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-quota.html).
 const targetsPerRule = 5
 
-// schedule starts a function every minute, once per part. One part gets EventBridge's own event; several get
-// their number each, none nothing.
+// schedule starts a function every minute, once for each part. A single part gets EventBridge's own event. Several
+// parts get their number as event.
 func (b *builder) schedule(f function, made awslambda.Function) {
 	for first := 0; first < f.parts; first += targetsPerRule {
 		var targets []*awsevents.CfnRule_TargetProperty
@@ -34,7 +34,7 @@ func (b *builder) schedule(f function, made awslambda.Function) {
 	}
 }
 
-// target does not insist: a minute later there is another event.
+// target retries little, because the next event comes a minute later.
 func target(made awslambda.Function, part, of int) *awsevents.CfnRule_TargetProperty {
 	t := &awsevents.CfnRule_TargetProperty{
 		Arn: made.FunctionArn(),

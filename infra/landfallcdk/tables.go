@@ -9,10 +9,10 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// tables makes those that were not given. Those for routing are there without groups, too: a group that goes and comes
-// back finds the receipts of the messages that still wait, and destinations are controlled through the same table.
+// tables makes the tables that the props do not have. The receipts and control tables exist without groups, too. A
+// group that goes and comes back finds the receipts of waiting messages. Destinations use the control table as well.
 func (b *builder) tables() {
-	if b.Landfall.OutboxTable = b.Props.OutboxTable; b.Landfall.OutboxTable == nil {
+	if b.made.OutboxTable = b.props.OutboxTable; b.made.OutboxTable == nil {
 		outbox := b.table("Outbox", "", awsdynamodb.StreamViewType_NEW_IMAGE)
 		outbox.AddGlobalSecondaryIndex(&awsdynamodb.GlobalSecondaryIndexProps{
 			IndexName:      jsii.String(schema.LaneIndex),
@@ -20,32 +20,32 @@ func (b *builder) tables() {
 			SortKey:        attribute(schema.LaneAt, awsdynamodb.AttributeType_NUMBER),
 			ProjectionType: awsdynamodb.ProjectionType_KEYS_ONLY,
 		})
-		b.Landfall.OutboxTable = outbox
+		b.made.OutboxTable = outbox
 	}
-	if b.Landfall.ReceiptsTable = b.Props.ReceiptsTable; b.Landfall.ReceiptsTable == nil {
-		b.Landfall.ReceiptsTable = b.table("Receipts", "", "")
+	if b.made.ReceiptsTable = b.props.ReceiptsTable; b.made.ReceiptsTable == nil {
+		b.made.ReceiptsTable = b.table("Receipts", "", "")
 	}
-	if b.Landfall.ControlTable = b.Props.ControlTable; b.Landfall.ControlTable == nil {
-		b.Landfall.ControlTable = b.table("Control", schema.SK, "")
+	if b.made.ControlTable = b.props.ControlTable; b.made.ControlTable == nil {
+		b.made.ControlTable = b.table("Control", schema.SK, "")
 	}
 }
 
-// table makes one with the key PK, and the sort key and stream if they are not "". It is a Table, not a TableV2: that
-// one is a global table, and in each of its replicas the same row could be claimed.
+// table makes a table with the key PK, and with the sort key and stream if they are not "". It is a Table, not a TableV2:
+// a TableV2 is a global table, and a row could be claimed in each of its replicas.
 func (b *builder) table(id, sortKey string, stream awsdynamodb.StreamViewType) awsdynamodb.Table {
-	prod := b.Stage == Prod
+	prod := b.props.Stage == Prod
 	props := &awsdynamodb.TableProps{
 		BillingMode:                      awsdynamodb.BillingMode_PAY_PER_REQUEST,
 		DeletionProtection:               jsii.Bool(prod),
 		Encryption:                       awsdynamodb.TableEncryption_DEFAULT,
-		EncryptionKey:                    b.EncryptionKey,
+		EncryptionKey:                    b.props.EncryptionKey,
 		PartitionKey:                     attribute(schema.PK, awsdynamodb.AttributeType_STRING),
 		PointInTimeRecoverySpecification: &awsdynamodb.PointInTimeRecoverySpecification{PointInTimeRecoveryEnabled: jsii.Bool(prod)},
 		RemovalPolicy:                    b.removal(),
 		Stream:                           stream,
 		TimeToLiveAttribute:              jsii.String(schema.ExpiresAt),
 	}
-	if b.EncryptionKey != nil {
+	if b.props.EncryptionKey != nil {
 		props.Encryption = awsdynamodb.TableEncryption_CUSTOMER_MANAGED
 	}
 	if sortKey != "" {
@@ -64,28 +64,28 @@ func attribute(name string, kind awsdynamodb.AttributeType) *awsdynamodb.Attribu
 	return &awsdynamodb.Attribute{Name: jsii.String(name), Type: kind}
 }
 
-// removal is what becomes of data when the stack goes.
+// removal says what happens to data when the stack goes.
 func (b *builder) removal() awscdk.RemovalPolicy {
-	if b.Stage == Prod {
+	if b.props.Stage == Prod {
 		return awscdk.RemovalPolicy_RETAIN
 	}
 	return awscdk.RemovalPolicy_DESTROY
 }
 
-// indexARN is the only index that is read.
+// indexARN is the ARN of the only index that is read.
 func (b *builder) indexARN() *string {
 	return jsii.String(*b.tableARN() + "/index/" + schema.LaneIndex)
 }
 
 // tableARN is the outbox table's ARN.
-func (b *builder) tableARN() *string { return b.Landfall.OutboxTable.TableArn() }
+func (b *builder) tableARN() *string { return b.made.OutboxTable.TableArn() }
 
-// stream is the ARN of the outbox table's stream; nil for a table that was given without one.
-func (b *builder) stream() *string { return b.Landfall.OutboxTable.TableStreamArn() }
+// stream is the ARN of the outbox table's stream, nil for an existing table without one.
+func (b *builder) stream() *string { return b.made.OutboxTable.TableStreamArn() }
 
-// useKey lets the holder of a role read and write what the stack's own key encrypts, through these services alone.
+// useKey allows a role to use the stack's encryption key, through these services alone.
 func (b *builder) useKey(services ...string) []awsiam.PolicyStatement {
-	if b.EncryptionKey == nil {
+	if b.props.EncryptionKey == nil {
 		return nil
 	}
 	var through []string
@@ -95,7 +95,7 @@ func (b *builder) useKey(services ...string) []awsiam.PolicyStatement {
 	return []awsiam.PolicyStatement{awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
 		Sid:        jsii.String("Key"),
 		Actions:    jsii.Strings("kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey", "kms:ReEncryptFrom", "kms:ReEncryptTo"),
-		Resources:  &[]*string{b.EncryptionKey.KeyArn()},
+		Resources:  &[]*string{b.props.EncryptionKey.KeyArn()},
 		Conditions: &map[string]any{"StringEquals": map[string]any{"kms:ViaService": through}},
 	})}
 }

@@ -16,11 +16,11 @@ import (
 	"github.com/landfall-dev/landfall/infra/landfallcdk"
 )
 
-var update = flag.Bool("update", false, "write the golden templates anew")
+var update = flag.Bool("update", false, "write the golden templates and the table of permissions")
 
-// TestNoTemplateChangesUnnoticed holds the whole of both stages to files. A logical id that changes there
-// replaces a resource when it is deployed: for the table that is all rows.
-func TestNoTemplateChangesUnnoticed(t *testing.T) {
+// TestTemplatesMatchTheGoldenFiles compares both stages with files. A changed logical id replaces its resource at
+// deployment. For a table, that loses all rows.
+func TestTemplatesMatchTheGoldenFiles(t *testing.T) {
 	for _, stage := range []landfallcdk.Stage{landfallcdk.Dev, landfallcdk.Prod} {
 		t.Run(string(stage), func(t *testing.T) {
 			p := props(t, everything)
@@ -43,8 +43,8 @@ func TestNoTemplateChangesUnnoticed(t *testing.T) {
 	}
 }
 
-// golden leaves out the hashes of the functions' code and of the configuration, which follow from every change of the
-// configuration's format, and the dashboard's text, which says nothing that graphs on a screen do not say better.
+// golden leaves out the hashes of code and configuration, which change with the configuration's format, and the text
+// of the dashboard, which is better read as graphs.
 func golden(t *testing.T, got *template) []byte {
 	t.Helper()
 	for _, r := range got.all("Lambda::Function") {
@@ -61,7 +61,7 @@ func golden(t *testing.T, got *template) []byte {
 	return append(b, '\n')
 }
 
-func TestTwoSynthesesOfTheSameDoNotDiffer(t *testing.T) {
+func TestSynthesisIsRepeatable(t *testing.T) {
 	first := synth(t, props(t, everything))
 	second := synth(t, props(t, everything)) // from other folders
 	if diff := cmp.Diff(first.Resources, second.Resources); diff != "" {
@@ -69,8 +69,8 @@ func TestTwoSynthesesOfTheSameDoNotDiffer(t *testing.T) {
 	}
 }
 
-// TestARefactoringDoesNotMoveWhatHoldsData names the ids once more: golden files are written anew too easily.
-func TestARefactoringDoesNotMoveWhatHoldsData(t *testing.T) {
+// TestResourcesWithDataKeepTheirIDs states the ids again, because golden files are easily regenerated.
+func TestResourcesWithDataKeepTheirIDs(t *testing.T) {
 	p := props(t, everything)
 	p.OwnedQueues = true
 	got := synth(t, p)
@@ -85,14 +85,14 @@ func TestARefactoringDoesNotMoveWhatHoldsData(t *testing.T) {
 	}
 }
 
-func TestNoDataGoesWithAProductionStackAndNoneStaysOfADevelopers(t *testing.T) {
+func TestProdKeepsDataAndDevLeavesNone(t *testing.T) {
 	for stage, policy := range map[landfallcdk.Stage]string{landfallcdk.Prod: "Retain", landfallcdk.Dev: "Delete"} {
 		p := props(t, everything)
 		p.Stage, p.OwnedQueues = stage, true
 		got := synth(t, p)
 		for id, r := range got.Resources {
 			holdsData := r.Type == "AWS::DynamoDB::Table" || r.Type == "AWS::Logs::LogGroup"
-			// A queue's name is its own: one that was never used must not be in the way of the next try.
+			// A queue's name is fixed: a queue that was never used must not block the next try.
 			if r.Type == "AWS::SQS::Queue" && !strings.HasPrefix(id, "LandfallStreamFailures") {
 				queue := map[string]string{"Retain": "RetainExceptOnCreate", "Delete": "Delete"}[policy]
 				if r.DeletionPolicy != queue || r.UpdateReplacePolicy != policy {
@@ -118,8 +118,8 @@ func TestNoDataGoesWithAProductionStackAndNoneStaysOfADevelopers(t *testing.T) {
 	}
 }
 
-// The tables must be what packages outboxdb and routingdb work on.
-func TestNoTableLacksWhatItsStoreNeeds(t *testing.T) {
+// TestTablesHaveWhatTheirStoresNeed: the stores are packages outboxdb and routingdb.
+func TestTablesHaveWhatTheirStoresNeed(t *testing.T) {
 	got := synth(t, props(t, twoDestinations))
 	const ttl = `{"AttributeName":"expires_at","Enabled":true}`
 	for name, want := range map[string]map[string]string{
@@ -131,7 +131,7 @@ func TestNoTableLacksWhatItsStoreNeeds(t *testing.T) {
 			"KeySchema":               `[{"AttributeName":"pk","KeyType":"HASH"}]`,
 			"StreamSpecification":     `{"StreamViewType":"NEW_IMAGE"}`,
 			"TimeToLiveSpecification": ttl,
-			"TableName":               `null`, // a name of its own could not be replaced
+			"TableName":               `null`, // CloudFormation cannot replace a table with a fixed name
 		},
 		"Receipts": {
 			"AttributeDefinitions": `[{"AttributeName":"pk","AttributeType":"S"}]`, "BillingMode": `"PAY_PER_REQUEST"`, "GlobalSecondaryIndexes": "null",
@@ -148,27 +148,26 @@ func TestNoTableLacksWhatItsStoreNeeds(t *testing.T) {
 	}
 }
 
-func TestNoAlarmLacksItsRunbook(t *testing.T) {
+func TestEachAlarmHasARunbook(t *testing.T) {
 	page, err := os.ReadFile("../../docs/operations.md")
 	if err != nil {
 		t.Fatal(err)
 	}
+	// A section about an alarm begins with the alarm's meaning, in italics.
 	sections := map[string]bool{}
-	for line := range strings.Lines(string(page)) {
-		if title, ok := strings.CutPrefix(strings.TrimSpace(line), "## "); ok {
-			sections[strings.ReplaceAll(strings.ToLower(title), " ", "-")] = true
-		}
+	for _, found := range regexp.MustCompile(`(?m)^## (.+)\n\n\*[^*]`).FindAllStringSubmatch(string(page), -1) {
+		sections[strings.ReplaceAll(strings.ToLower(found[1]), " ", "-")] = true
 	}
 	unused := maps.Clone(sections)
 	for id, r := range synth(t, props(t, everything)).all("CloudWatch::Alarm") {
 		_, anchor, found := strings.Cut(r.Properties["AlarmDescription"].(string), landfallcdk.DefaultRunbooks+"#")
 		if !found || !sections[anchor] {
-			t.Errorf("%s leads to %q, which docs/operations.md has not: %v", id, anchor, slices.Sorted(maps.Keys(sections)))
+			t.Errorf("%s links to %q, which is not a section of docs/operations.md: %v", id, anchor, slices.Sorted(maps.Keys(sections)))
 		}
 		delete(unused, anchor)
 	}
 	for anchor := range unused {
-		t.Errorf("docs/operations.md explains %s, but no alarm leads there", anchor)
+		t.Errorf("docs/operations.md explains %s, but no alarm links to it", anchor)
 	}
 }
 

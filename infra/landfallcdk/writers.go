@@ -10,19 +10,19 @@ import (
 )
 
 const (
-	// maxKeys bounds the bytes of leading keys in one policy, as JSON. A managed policy has 6,144 bytes
-	// (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html); the rest is for everything
-	// else in it, the table's ARN at its longest and a key's included.
+	// maxKeys bounds the bytes of leading keys in one policy, as JSON. A managed policy may have 6,144 bytes
+	// (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html). The rest is for the table's ARN, a
+	// key's ARN and the policy's frame.
 	maxKeys = 4096
-	// maxPolicies is what a role can hold unless its quota is raised (same page).
+	// maxPolicies is how many a role can hold unless its quota is raised (same page).
 	maxPolicies = 10
 )
 
-// writers makes the policies that let applications put rows: new rows, for destinations that are not retired.
+// writers makes the policies that allow applications to put rows for destinations that are not retired.
 func (b *builder) writers() error {
 	chunks := b.leadingKeys()
 	if len(chunks) > maxPolicies {
-		return fmt.Errorf("the names of the %d destinations need %d writer policies, a role can hold %d: shorten them, or spread the destinations over several stacks",
+		return fmt.Errorf("the names of %d destinations need %d writer policies, but a role can hold %d: shorten the names, or spread the destinations over several stacks",
 			len(b.config.Destinations), len(chunks), maxPolicies)
 	}
 	for i, keys := range chunks {
@@ -31,15 +31,15 @@ func (b *builder) writers() error {
 			id = fmt.Sprintf("%s%d", id, i+1)
 		}
 		statements := append([]awsiam.PolicyStatement{b.leading("PutRows", b.tableARN(), "dynamodb:PutItem", keys)}, b.useKey("dynamodb")...)
-		b.WriterPolicies = append(b.WriterPolicies, awsiam.NewManagedPolicy(b.scope, jsii.String(id), &awsiam.ManagedPolicyProps{
+		b.made.WriterPolicies = append(b.made.WriterPolicies, awsiam.NewManagedPolicy(b.scope, jsii.String(id), &awsiam.ManagedPolicyProps{
 			Description: jsii.String(description), Statements: &statements,
 		}))
 	}
 	return nil
 }
 
-// leading allows one action, on keys that begin so. Without the second condition a request that names no key at all
-// would meet the first.
+// leading allows one action on keys that begin with one of keys. The second condition excludes requests without a key,
+// which would meet the first.
 func (b *builder) leading(sid string, table *string, action string, keys []string) awsiam.PolicyStatement {
 	return awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
 		Sid: jsii.String(sid), Actions: jsii.Strings(action), Resources: &[]*string{table},

@@ -40,9 +40,9 @@ groups:
 `
 )
 
-// office is a router, the built function behind its ingress queue, and two consumers' queues.
+// office is the built router behind its ingress queue, and the queues of two consumers.
 type office struct {
-	*testing.T
+	t        *testing.T
 	endpoint string
 	queues   *sqs.Client
 	receipts *routingdb.Receipts
@@ -56,7 +56,7 @@ func newOffice(t *testing.T) *office {
 	sdk := account.Config("test")
 	sdk.HTTPClient, sdk.BaseEndpoint = nil, &server.URL
 	tables := dynamodb.NewFromConfig(sdk)
-	o := &office{T: t, endpoint: server.URL, queues: sqs.NewFromConfig(sdk), receipts: routingdb.NewReceipts(tables, schema.ReceiptsTable)}
+	o := &office{t: t, endpoint: server.URL, queues: sqs.NewFromConfig(sdk), receipts: routingdb.NewReceipts(tables, schema.ReceiptsTable)}
 	for _, create := range []*dynamodb.CreateTableInput{routingdb.ReceiptsTable(schema.ReceiptsTable), routingdb.ControlTable(schema.ControlTable)} {
 		_, err := tables.CreateTable(t.Context(), create)
 		must(t, err)
@@ -96,61 +96,61 @@ func must(t *testing.T, err error) {
 }
 
 func (o *office) url(queue string) string {
-	o.Helper()
-	out, err := o.queues.GetQueueUrl(o.Context(), &sqs.GetQueueUrlInput{QueueName: &queue})
-	must(o.T, err)
+	o.t.Helper()
+	out, err := o.queues.GetQueueUrl(o.t.Context(), &sqs.GetQueueUrlInput{QueueName: &queue})
+	must(o.t, err)
 	return *out.QueueUrl
 }
 
 func (o *office) send(queue, body string, attributes map[string]types.MessageAttributeValue) string {
-	o.Helper()
-	out, err := o.queues.SendMessage(o.Context(), &sqs.SendMessageInput{QueueUrl: aws.String(o.url(queue)), MessageBody: &body, MessageAttributes: attributes})
-	must(o.T, err)
+	o.t.Helper()
+	out, err := o.queues.SendMessage(o.t.Context(), &sqs.SendMessageInput{QueueUrl: aws.String(o.url(queue)), MessageBody: &body, MessageAttributes: attributes})
+	must(o.t, err)
 	return *out.MessageId
 }
 
-// take receives one message for good.
+// take receives one message and deletes it.
 func (o *office) take(queue string) types.Message {
-	o.Helper()
+	o.t.Helper()
 	url := o.url(queue)
-	out, err := o.queues.ReceiveMessage(o.Context(), &sqs.ReceiveMessageInput{QueueUrl: &url, WaitTimeSeconds: 20, MessageAttributeNames: []string{"All"}})
-	must(o.T, err)
+	out, err := o.queues.ReceiveMessage(o.t.Context(), &sqs.ReceiveMessageInput{QueueUrl: &url, WaitTimeSeconds: 20, MessageAttributeNames: []string{"All"}})
+	must(o.t, err)
 	if len(out.Messages) != 1 {
-		o.Fatalf("%s has no message", queue)
+		o.t.Fatalf("%s has no message", queue)
 	}
-	_, err = o.queues.DeleteMessage(o.Context(), &sqs.DeleteMessageInput{QueueUrl: &url, ReceiptHandle: out.Messages[0].ReceiptHandle})
-	must(o.T, err)
+	_, err = o.queues.DeleteMessage(o.t.Context(), &sqs.DeleteMessageInput{QueueUrl: &url, ReceiptHandle: out.Messages[0].ReceiptHandle})
+	must(o.t, err)
 	return out.Messages[0]
 }
 
 func (o *office) counts(queue string) string {
-	o.Helper()
-	out, err := o.queues.GetQueueAttributes(o.Context(), &sqs.GetQueueAttributesInput{QueueUrl: aws.String(o.url(queue)), AttributeNames: []types.QueueAttributeName{"All"}})
-	must(o.T, err)
+	o.t.Helper()
+	out, err := o.queues.GetQueueAttributes(o.t.Context(), &sqs.GetQueueAttributesInput{QueueUrl: aws.String(o.url(queue)), AttributeNames: []types.QueueAttributeName{"All"}})
+	must(o.t, err)
 	return out.Attributes["ApproximateNumberOfMessages"] + "+" + out.Attributes["ApproximateNumberOfMessagesNotVisible"]
 }
 
-// consumer starts the program of the public page on a queue. Its lines come one by one; "" when it has ended.
+// consumer starts the program of the page on a queue. next returns its lines one by one, and "" when it has ended.
 func (o *office) consumer(queue string) (next func() string) {
 	page, err := os.ReadFile("../../docs/routing.md")
-	must(o.T, err)
+	must(o.t, err)
 	program := regexp.MustCompile("(?s)```python\n(.*?)```").FindSubmatch(page)
 	if program == nil {
-		o.Fatal("the page has no program")
+		o.t.Fatal("the page has no program")
 	}
 	if lines := bytes.Count(program[1], []byte("\n")); lines >= 60 {
-		o.Errorf("the program has %d lines, want less than 60", lines)
+		o.t.Errorf("the program has %d lines, want fewer than 60", lines)
 	}
-	file := filepath.Join(o.TempDir(), "consumer.py")
-	must(o.T, os.WriteFile(file, program[1], 0o600))
-	ctx, stop := context.WithCancel(o.Context())
+	file := filepath.Join(o.t.TempDir(), "consumer.py")
+	must(o.t, os.WriteFile(file, program[1], 0o600))
+	ctx, stop := context.WithCancel(o.t.Context())
 	cmd := exec.CommandContext(ctx, "python3", file)
 	cmd.Env = append(environment(o.endpoint), "QUEUE_URL="+o.url(queue))
-	cmd.Stderr = o.Output()
+	cmd.Stderr = o.t.Output()
 	out, err := cmd.StdoutPipe()
-	must(o.T, err)
-	must(o.T, cmd.Start())
-	o.Cleanup(func() {
+	must(o.t, err)
+	must(o.t, cmd.Start())
+	o.t.Cleanup(func() {
 		stop()
 		_ = cmd.Wait() // it was killed
 	})
@@ -161,17 +161,17 @@ func (o *office) consumer(queue string) (next func() string) {
 	}
 }
 
-// TestThePythonConsumerWorksNothingThatIsNotItsOwn runs the program of docs/routing.md as south. North, which comes
-// first, has died; a worker of south has accepted and died then. Copies of north's messages that come to south are
-// stale; copies of its own are repetitions.
-func TestThePythonConsumerWorksNothingThatIsNotItsOwn(t *testing.T) {
+// TestPythonConsumerWorksOnlyItsOwnMessages runs the program of docs/routing.md as south. North is picked first and has
+// died. A worker of south accepted the message and died, too. Copies of north's message that reach south are stale.
+// Copies of south's own message are repetitions.
+func TestPythonConsumerWorksOnlyItsOwnMessages(t *testing.T) {
 	o := newOffice(t)
 	id := o.send(ingress, "first", nil)
-	lapsed := o.take("courier-north") // which does nothing about it
+	lapsed := o.take("courier-north") // and north does nothing
 	copied := o.take("courier-south")
 	e, err := routing.ParseEnvelope(*copied.MessageAttributes[routing.EnvelopeAttribute].StringValue)
 	must(t, err)
-	_, err = o.receipts.Write(t.Context(), routing.AcceptMove(e.ID, e.Attempt, e.Token, time.Now())) // by a worker that died then
+	_, err = o.receipts.Write(t.Context(), routing.AcceptMove(e.ID, e.Attempt, e.Token, time.Now())) // by a worker that then died
 	must(t, err)
 	o.send("courier-south", "stale: north's", lapsed.MessageAttributes)
 	o.send("courier-south", *copied.Body, copied.MessageAttributes)
@@ -195,19 +195,19 @@ func TestThePythonConsumerWorksNothingThatIsNotItsOwn(t *testing.T) {
 		t.Errorf("worked %q", got)
 	}
 	counts := ""
-	for tries := 0; counts != "0+2" && tries < 100; tries++ { // until the last is deleted
+	for tries := 0; counts != "0+2" && tries < 100; tries++ { // until the last message is deleted
 		<-time.After(50 * time.Millisecond)
 		counts = o.counts("courier-south")
 	}
 	if counts != "0+2" {
-		t.Errorf("the consumer's queue holds %s, want the two that it cannot judge", counts)
+		t.Errorf("the consumer's queue holds %s, want the two messages that it cannot judge", counts)
 	}
 	if counts := o.counts(ingress); counts != "0+0" {
 		t.Errorf("the ingress queue holds %s", counts)
 	}
 }
 
-// foreignEnvelope is one that the receipts know nothing of.
+// foreignEnvelope has no receipt.
 func foreignEnvelope(t *testing.T) map[string]types.MessageAttributeValue {
 	text, err := json.Marshal(map[string]any{"group": "couriers", "message_id": "m", "attempt": 1, "token": "t", "deadline": 1, "ingress_handle": "h"})
 	must(t, err)

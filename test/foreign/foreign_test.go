@@ -1,9 +1,8 @@
 //go:build foreign
 
-// Package foreign checks that programs that know nothing of this module can work with it: rows put by Python
-// and by the AWS command line, as docs/row-format.md says, land; the consumer of docs/routing.md works what is
-// routed to it. It needs python3 with boto3, and aws, so it is
-// run only when asked: go test -tags foreign ./test/foreign
+// Package foreign checks the documented formats with programs in other languages. Landfall sends rows put by Python and
+// by the AWS command line as docs/row-format.md describes, and the consumer of docs/routing.md works its messages.
+// The tests need python3 with boto3, and aws. They have a build tag: go test -tags foreign ./test/foreign
 package foreign
 
 import (
@@ -30,9 +29,9 @@ import (
 
 const table = "foreign-outbox"
 
-// desk is a DynamoDB on a loopback port, with the tables.
+// desk is a DynamoDB on a loopback port with the tables.
 type desk struct {
-	*testing.T
+	t     *testing.T
 	url   string
 	store *outboxdb.Store
 
@@ -62,10 +61,10 @@ func newDesk(t *testing.T) *desk {
 			t.Fatal(err)
 		}
 	}
-	return &desk{T: t, url: server.URL, store: outboxdb.New(client, table), sent: map[outbox.ID][][]byte{}}
+	return &desk{t: t, url: server.URL, store: outboxdb.New(client, table), sent: map[outbox.ID][][]byte{}}
 }
 
-// Send makes the desk a remote that takes everything.
+// Send makes the desk a remote that accepts everything.
 func (d *desk) Send(_ context.Context, row outbox.Row) outbox.Outcome {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -73,7 +72,7 @@ func (d *desk) Send(_ context.Context, row outbox.Row) outbox.Outcome {
 	return outbox.Completed("")
 }
 
-// environment is that of a program that knows of AWS what its environment says.
+// environment leads a program's AWS client to the endpoint.
 func environment(endpoint string) []string {
 	return append(os.Environ(), "AWS_ENDPOINT_URL="+endpoint, "AWS_REGION="+localaws.Region, "AWS_DEFAULT_REGION="+localaws.Region,
 		"AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local", "AWS_EC2_METADATA_DISABLED=true")
@@ -81,43 +80,43 @@ func environment(endpoint string) []string {
 
 // run runs a program against the desk and returns what it printed.
 func (d *desk) run(name string, args ...string) []byte {
-	d.Helper()
-	cmd := exec.CommandContext(d.Context(), name, args...)
+	d.t.Helper()
+	cmd := exec.CommandContext(d.t.Context(), name, args...)
 	cmd.Env = append(environment(d.url), "LANDFALL_OUTBOX_TABLE="+table)
 	out, err := cmd.Output()
 	if err != nil {
 		var failed *exec.ExitError
 		if errors.As(err, &failed) {
-			d.Fatalf("%s: %v\n%s", name, err, failed.Stderr)
+			d.t.Fatalf("%s: %v\n%s", name, err, failed.Stderr)
 		}
-		d.Fatalf("%s: %v", name, err)
+		d.t.Fatalf("%s: %v", name, err)
 	}
 	return out
 }
 
 func (d *desk) sweep() {
-	d.Helper()
+	d.t.Helper()
 	dispatcher := outbox.Dispatcher{Store: d.store, Destinations: []outbox.Destination{
 		{Name: "charge", Policy: outbox.Policy{Shards: 4}, Sender: d},
 	}}
-	if _, err := dispatcher.RunOnce(d.Context()); err != nil {
-		d.Fatal(err)
+	if _, err := dispatcher.RunOnce(d.t.Context()); err != nil {
+		d.t.Fatal(err)
 	}
 }
 
 func (d *desk) check(pk string, sent []byte, ends outbox.Status) {
-	d.Helper()
+	d.t.Helper()
 	id := outbox.ParsePK(pk)
-	row, err := d.store.Get(d.Context(), id)
+	row, err := d.store.Get(d.t.Context(), id)
 	if err != nil || row.Status != ends {
-		d.Errorf("%s is %q, %v; want %s", pk, row.Status, err, ends)
+		d.t.Errorf("%s is %q, %v; want %s", pk, row.Status, err, ends)
 	}
 	if got := d.sent[id]; ends == outbox.StatusFailed && len(got) != 0 || ends == outbox.StatusCompleted && (len(got) != 1 || !bytes.Equal(got[0], sent)) {
-		d.Errorf("%s: %d sends, or other bytes than were put", pk, len(got))
+		d.t.Errorf("%s: %d sends, or the bytes are not those of the row", pk, len(got))
 	}
 }
 
-func TestNoRowOfAPythonProgramIsLeftOrChanged(t *testing.T) {
+func TestRowsOfAPythonProgramAreSentUnchanged(t *testing.T) {
 	d := newDesk(t)
 	lines := bufio.NewScanner(bytes.NewReader(d.run("python3", "put_rows.py")))
 	lines.Buffer(nil, 1<<20)
@@ -139,8 +138,8 @@ func TestNoRowOfAPythonProgramIsLeftOrChanged(t *testing.T) {
 	}
 }
 
-// TestNoExampleOfTheCommandLineFails runs the command of the public page as it is written there.
-func TestNoExampleOfTheCommandLineFails(t *testing.T) {
+// TestExampleOfTheCommandLineWorks runs the command of the page as it is written there.
+func TestExampleOfTheCommandLineWorks(t *testing.T) {
 	d := newDesk(t)
 	page, err := os.ReadFile("../../docs/row-format.md")
 	if err != nil {

@@ -1,7 +1,7 @@
-"""Puts rows of every form into Landfall's outbox with nothing but boto3, and prints what must become of each.
+"""Puts rows of every form into Landfall's outbox with boto3 alone, and prints how each must end.
 
-The format is that of docs/row-format.md. The environment says where: LANDFALL_OUTBOX_TABLE, AWS_ENDPOINT_URL and
-the usual variables of AWS. Each line of output is a row: its key, the bytes to be sent in base64, and how it ends.
+docs/row-format.md has the format. LANDFALL_OUTBOX_TABLE, AWS_ENDPOINT_URL and the usual variables of AWS name the table.
+Each line of output is a row: its key, the bytes to send in base64, and how it ends.
 """
 
 import base64
@@ -20,7 +20,7 @@ client = boto3.client("dynamodb")
 
 
 def row(key, payload, destination="charge", /, **more):
-    """A row with the attributes that it needs, and more of them."""
+    """A row with the required attributes, and more."""
     pk = f"{destination}#{key}"
     now = str(time.time_ns() // 1_000_000)
     attributes = {

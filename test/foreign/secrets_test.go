@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestNoSecretOfTheCommandLineIsLostOrChanged puts, rotates and reads a secret as docs/local-aws.md says.
-func TestNoSecretOfTheCommandLineIsLostOrChanged(t *testing.T) {
+// TestCommandLineKeepsSecrets puts, rotates and reads a secret as docs/local-aws.md describes.
+func TestCommandLineKeepsSecrets(t *testing.T) {
 	d := newDesk(t)
 	secret := func(args ...string) string {
 		return strings.TrimSuffix(string(d.run("aws", append([]string{"secretsmanager", "--output", "text"}, args...)...)), "\n")
@@ -21,7 +21,7 @@ func TestNoSecretOfTheCommandLineIsLostOrChanged(t *testing.T) {
 		}
 	}
 	if got := secret("get-secret-value", "--secret-id", arn, "--version-stage", "AWSPREVIOUS", "--query", "SecretString"); got != `{"key": "one"}` {
-		t.Errorf("the one before is %s", got)
+		t.Errorf("the previous version is %s", got)
 	}
 	secret("delete-secret", "--secret-id", arn, "--force-delete-without-recovery")
 }

@@ -1,4 +1,4 @@
-"""LocalStack as a process, the CDK's command line against it, and what there is in its account."""
+"""LocalStack as a process, the CDK's command line for it, and the resources in its account."""
 
 import contextlib
 import functools
@@ -23,13 +23,13 @@ T = TypeVar("T")
 
 
 def until(what: str, seconds: float, condition: Callable[[], T]) -> T:
-    """Asks until the condition is true, but not for ever."""
+    """Evaluates the condition until it is true, for the given seconds at most."""
     end = time.monotonic() + seconds
     while True:
         if result := condition():
             return result
         if time.monotonic() > end:
-            raise SystemExit(f"e2e-localstack: {what}: not within {seconds:.0f} s")
+            raise SystemExit(f"e2e-localstack: {what}: did not happen within {seconds:.0f} s")
         time.sleep(0.5)
 
 
@@ -37,7 +37,7 @@ class LocalStack:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.log = folder / "localstack.log"
-        self.functions = folder / "functions"  # what they print
+        self.functions = folder / "functions"  # their output
         shutil.rmtree(self.functions, ignore_errors=True)
         self.functions.mkdir()
         self._files = folder / "files"
@@ -62,10 +62,9 @@ class LocalStack:
             "DISABLE_EVENTS": "1",
             "SKIP_SSL_CERT_DOWNLOAD": "1",
             "DNS_ADDRESS": "0",
-            "CFN_IGNORE_UNSUPPORTED_RESOURCE_TYPES": "1",  # it has no dashboards
+            "CFN_IGNORE_UNSUPPORTED_RESOURCE_TYPES": "1",  # LocalStack has no dashboards
             "FUNCTION_LOGS": str(self.functions),
-            # Seconds between two looks at a queue or a stream; by default they grow to ten, which is longer than what
-            # happens here.
+            # Seconds between two polls of a queue or a stream. By default they grow to ten, too long for this test.
             "LAMBDA_EVENT_SOURCE_MAPPING_POLL_INTERVAL_SEC": "0.3",
             "LAMBDA_EVENT_SOURCE_MAPPING_MAX_BACKOFF_ON_EMPTY_POLL_SEC": "1",
             "LAMBDA_RUNTIME_EXECUTOR": "process",
@@ -93,8 +92,8 @@ class LocalStack:
             return False
 
     def stop(self) -> None:
-        """Ends the process and whatever else is in its session, which are functions that still run, and removes its files.
-        It has nothing to save, and would take its time."""
+        """Kills the process and its session, functions that still run included, and removes its files. A graceful end would
+        take long and has nothing to save."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
@@ -116,7 +115,7 @@ class LocalStack:
         return done
 
     def landfall(self, *arguments: str, check: bool = True) -> str:
-        """What our command line prints."""
+        """Runs the command line and returns its output."""
         return self.run(str(self.folder / "landfall"), *arguments, check=check).stdout
 
     @functools.cache
@@ -125,13 +124,13 @@ class LocalStack:
         return self.client("sqs").get_queue_url(QueueName=name)["QueueUrl"]
 
     def function_log(self, name: str) -> str:
-        """What a function printed; nothing if it was never started."""
+        """The output of a function; empty if it never started."""
         file = self.functions / (name + ".log")
         return file.read_text() if file.exists() else ""
 
     def inventory(self) -> set[str]:
-        """Everything of the kinds that a stack of ours has, except the log groups that LocalStack itself makes for
-        functions: it does not heed their own."""
+        """All resources of the kinds that the stack has, except the log groups that LocalStack makes for functions in place
+        of the stack's own."""
         found = set()
         for service, operation, key, name in (
             ("cloudformation", "describe_stacks", "Stacks", "StackName"),
@@ -149,7 +148,7 @@ class LocalStack:
         ):
             for each in getattr(self.client(service), operation)().get(key, []):
                 if key == "Stacks" and each["StackStatus"] == "DELETE_COMPLETE":
-                    continue  # AWS does not list these without being asked for one
+                    continue  # AWS lists these only for a given resource
                 found.add(f"{service} {key} {each[name] if name else each}")
         for each in self.client("iam").list_policies(Scope="Local")["Policies"]:
             found.add(f"iam Policies {each['PolicyName']}")
@@ -157,7 +156,7 @@ class LocalStack:
 
 
 def inherited() -> dict[str, str]:
-    """The environment without what would lead to another account, or through a proxy to this one."""
+    """The environment without variables for another account or for a proxy."""
     return {
         name: value for name, value in os.environ.items()
         if not name.startswith(("AWS_", "LANDFALL_", "CDK_")) and name.lower() not in ("http_proxy", "https_proxy", "all_proxy")
@@ -176,7 +175,7 @@ class CDK:
         self._context = [word for name, value in context.items() for word in ("--context", f"{name}={value}")]
 
     def __call__(self, *command: str, check: bool = True, app: str = "") -> subprocess.CompletedProcess[str]:
-        """Runs the app, unless another or an assembly is given."""
+        """Runs a command of the CDK for the app, or for another app or assembly."""
         return self._account.run(
             "node_modules/.bin/cdk", *command, *self._context, "--app", app or str(self._account.folder / "infra"), "--output", self.assembly,
             "--no-notices", check=check, CI="true", CDK_DISABLE_CLI_TELEMETRY="true", CDK_DISABLE_VERSION_CHECK="1",

@@ -1,4 +1,4 @@
-"""What must hold. Every method holds one part of the stack to it."""
+"""What must hold. Each method checks one part of the stack."""
 
 import collections
 import json
@@ -34,13 +34,13 @@ class Checks:
 
     def table(self, dynamodb, name: str) -> None:
         described = dynamodb.describe_table(TableName=name)["Table"]
-        self("the index is there", [i["IndexName"] for i in described["GlobalSecondaryIndexes"]] == ["lane-index"])
+        self("the index exists", [i["IndexName"] for i in described["GlobalSecondaryIndexes"]] == ["lane-index"])
         self("the stream has new images", described["StreamSpecification"]["StreamViewType"] == "NEW_IMAGE")
         ttl = dynamodb.describe_time_to_live(TableName=name)["TimeToLiveDescription"]
         self("rows expire", ttl.get("AttributeName") == "expires_at", ttl)
 
     def rows(self, outbox: Outbox, remote: Remote) -> None:
-        """Every row ends as it must, and what the remotes saw agrees with it."""
+        """Every row ends as it must, and the remotes' records agree with it."""
         duplicates = lost = failed_with_effect = 0
         for put in outbox.put:
             key, at = (put.destination, put.key), outbox.row(put.destination, put.key)
@@ -57,67 +57,67 @@ class Checks:
             self(f"{put.pk}: the remote was asked: {asked}", (remote.lookups[key] > 0) == asked)
         self("no duplicates", duplicates == 0, duplicates)
         self("nothing lost", lost == 0, lost)
-        self("nothing failed that had an effect", failed_with_effect == 0, failed_with_effect)
-        self("the remote got what was put, and its secret", not remote.wrong, remote.wrong)
+        self("no failed row had an effect", failed_with_effect == 0, failed_with_effect)
+        self("the remote got each payload and its secret", not remote.wrong, remote.wrong)
         self.figures |= {
             "rows": len(outbox.put), "effects": sum(remote.effects.values()), "duplicates": duplicates, "lost": lost,
             "failed_with_effect": failed_with_effect, "lookups": sum(remote.lookups.values()),
         }
 
     def notices(self, received: list[dict], put: list[Put]) -> None:
-        self("the queue of notices has each once", sorted(m["Body"] for m in received) == bodies(put, "notices"))
+        self("the queue of notices has each row once", sorted(m["Body"] for m in received) == bodies(put, "notices"))
 
     def couriers(self, routed: Routed, put: list[Put], direct: dict[str, dict], worked: list[dict]) -> None:
-        """Rows and messages that were sent directly reach north, some of them after the one who dozed."""
+        """Rows and directly sent messages reach north, some of them after the consumer that dozes."""
         receipts, rows = routed.receipts("couriers"), [p for p in put if p.destination == "jobs"]
         self("each message has a receipt", receipts.keys() == {message_id(p.pk) for p in rows} | direct.keys())
         self.granted(receipts, "north", worked, [payload(p.destination, p.key) for p in rows] + list(direct.values()))
         past = [end["end"] for r in receipts.values() for end in r.get("history", [])]
-        self("some were rerouted, because they lapsed", "lapsed" in past and set(past) == {"lapsed"}, past)
+        self("some messages lapsed and were rerouted", "lapsed" in past and set(past) == {"lapsed"}, past)
         more = [receipts[message_id(p.pk)]["attempt"] for p in rows if p.key.startswith("more-")]
-        self.same("the second deployment's route picks who is awake", more, [1] * len(more))
-        self("nobody was given up", routed.counts(routed.dead("couriers")) == (0, 0))
+        self.same("the second deployment's route picks the consumer that works", more, [1] * len(more))
+        self("no message was given up", routed.counts(routed.dead("couriers")) == (0, 0))
         self.figures |= {"messages": len(receipts), "rerouted": len(past)}
 
     def night(self, routed: Routed, put: list[Put], worked: list[dict]) -> None:
-        """What had nobody but one who dozed goes to the consumer that the second deployment brought."""
+        """Messages whose only consumer dozes go to the consumer that the second deployment adds."""
         receipts, rows = routed.receipts("night"), [p for p in put if p.destination == "shifts"]
         self("each message at night has a receipt", receipts.keys() == {message_id(p.pk) for p in rows})
-        self("the deployment changed who has the messages that waited", {r["attempt"] for r in receipts.values()} == {2}, receipts)
+        self("the waiting messages moved to another consumer", {r["attempt"] for r in receipts.values()} == {2}, receipts)
         self.granted(receipts, "aide", worked, [payload(p.destination, p.key) for p in rows])
-        self("nobody was given up at night", routed.counts(routed.dead("night")) == (0, 0))
+        self("no message of group night was given up", routed.counts(routed.dead("night")) == (0, 0))
 
     def granted(self, receipts: dict[str, dict], to: str, worked: list[dict], want: list[dict]) -> None:
         for key, r in receipts.items():
             self(f"message {key} was accepted by {to}", (r["state"], r["consumer"]) == ("accepted", to), (r["state"], r["consumer"]))
             had = [past["consumer"] for past in r.get("history", [])] + [r["consumer"]]
-            self(f"message {key} was given to nobody again", len(set(had)) == len(had) == r["attempt"], had)
-        self(f"{to} worked each once", in_order(worked) == in_order(want), worked)
+            self(f"no consumer got message {key} twice", len(set(had)) == len(had) == r["attempt"], had)
+        self(f"{to} worked each message once", in_order(worked) == in_order(want), worked)
 
     def nobody(self, routed: Routed, put: list[Put], letters: list[dict]) -> None:
-        """What nobody took is a dead letter, with the reason, body and receipt."""
+        """A message without a consumer becomes a dead letter with reason, body and receipt."""
         receipts = routed.receipts("nobody")
-        self("each is dead", {r["state"] for r in receipts.values()} == {"dead"}, receipts)
+        self("each receipt is dead", {r["state"] for r in receipts.values()} == {"dead"}, receipts)
         reasons = {}
         for letter in letters:  # the same may be there twice
             why = json.loads(letter["MessageAttributes"]["landfall"]["StringValue"])
             reasons[why["message_id"]] = why["group"], why["reason"], letter["Body"]
         rows = [p for p in put if p.destination == "orphans"]
         want = {message_id(p.pk): ("nobody", "max_wait", json.dumps(payload(p.destination, p.key))) for p in rows}
-        self("each has a dead letter that says why", reasons == want, reasons)
+        self("each message has a dead letter with its reason", reasons == want, reasons)
         self.figures |= {"dead_letters": len(reasons)}
 
     def logs(self, account: LocalStack, outputs: dict[str, str], rows: list[dict], tokens: list[str]) -> None:
-        """Rows were claimed by invocations of the deployed functions, of which no log holds a secret."""
+        """Invocations of the deployed functions claimed the rows, and no log holds a secret."""
         texts = {name: account.function_log(outputs["LandfallFunction" + name]) for name in ("Dispatch", "Reconcile", "Route", "Stream")}
         claims = collections.Counter()
         for row in rows:
             by = [name for name in ("Stream", "Dispatch") if f'"requestId":"{row["claimed_by"]}"' in texts[name]]
             claims += collections.Counter(by)
-            self(f"{row['pk']} was claimed by an invocation that was logged", len(by) == 1, by)
+            self(f"{row['pk']} was claimed by a logged invocation", len(by) == 1, by)
             if "#later-" in row["pk"]:
                 self(f"{row['pk']} was left to the sweep", by == ["Dispatch"], by)
-        self("the fast path landed rows", claims["Stream"] > 0, claims)
+        self("the fast path sent rows", claims["Stream"] > 0, claims)
         for name, text in texts.items():
             self(f"{name} writes metrics", '"_aws":{"CloudWatchMetrics"' in text)
             secrets = [word for word in ("do-not-log", "plain-1", "cut-after-1", "hold-1", scenario.SECRET, *tokens) if word in text]

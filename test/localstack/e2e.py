@@ -1,7 +1,7 @@
-"""Deploys Landfall to LocalStack, lets it land and route what is put, deploys a change in mid-flight, and destroys it.
+"""Deploys Landfall to LocalStack, puts rows and messages, deploys a change in mid-flight, and destroys the stack.
 
-e2e.sh prepares everything and runs this. Nothing here starts a function: all that happens to a row after it was put
-happens because the stack's own event source mappings and EventBridge rules do it.
+e2e.sh prepares everything and runs this. Only the stack's own event source mappings and EventBridge rules start the
+functions.
 """
 
 import argparse
@@ -57,7 +57,7 @@ class Test:
         self.timed("destroy")
 
     def prepare(self) -> set[str]:
-        """Returns what is there before the stack: a secret and a queue that it refers to, among others."""
+        """Makes the secret and the queue that the stack refers to. Returns everything that exists before the stack."""
         self.cdk.bootstrap()
         self.account.client("secretsmanager").create_secret(Name=scenario.SECRET_NAME, SecretString=scenario.SECRET)
         self.account.client("sqs").create_queue(QueueName=scenario.NOTICES)
@@ -84,37 +84,37 @@ class Test:
     def put_all(self, rows: dict, later: float = 0) -> None:
         for (destination, kind), (count, end) in rows.items():
             for i in range(count):
-                # The command line is the Go client: every other kind of writer is like boto3.
+                # The command line uses the Go client. boto3 stands for every other writer.
                 if kind == "plain" and i == 0:
                     self.outbox.put_by_command_line(destination, f"{kind}-{i}", end)
                 else:
                     self.outbox.put_by_boto3(destination, f"{kind}-{i}", end, later)
 
     def deploy_in_mid_flight(self) -> None:
-        """While a request is in flight that is not answered before the deployment is over, and messages look for somebody."""
-        until("messages that nobody takes come back", 150, lambda: self.times_back() >= 1)
+        """Deploys while a request waits for its answer, and while messages wait for a consumer."""
+        until("messages without a consumer come back", 150, lambda: self.times_back() >= 1)
         self.outbox.put_by_boto3("slow", "hold-1", "completed")
-        until("the row that is held is sent", 150, self.remote.held.is_set)
-        say("a row is in flight, and messages look for somebody; deploying a change")
+        until("the held row is sent", 150, self.remote.held.is_set)
+        say("a row is in flight, and messages wait for a consumer; deploying a change")
         self.timed("first")
         self.config.write_text(scenario.second(self.remote.url))
-        self.check.same("messages that nobody takes are pending", self.routed.states("night"), {"pending": 3})
-        self.check.same("and stay in their queue", sum(self.routed.counts(self.routed.ingress("night"))), 3)
-        self.check.same("the doctor sees what is not deployed", self.troubles(), ["consumer aide of group night", "deployment"])
+        self.check.same("messages without a consumer are pending", self.routed.states("night"), {"pending": 3})
+        self.check.same("they stay in their queue", sum(self.routed.counts(self.routed.ingress("night"))), 3)
+        self.check.same("landfall doctor reports what is not deployed", self.troubles(), ["consumer aide of group night", "deployment"])
         self.cdk.deploy()
-        self.check.same("the row is in flight still", self.outbox.row("slow", "hold-1")["status"], "dispatching")
+        self.check.same("the row is still in flight", self.outbox.row("slow", "hold-1")["status"], "dispatching")
         self.remote.release.set()
         self.timed("deploy_again")
         say("deployed again")
-        self.check.same("the doctor finds nothing", self.troubles(), [])
+        self.check.same("landfall doctor finds nothing", self.troubles(), [])
 
     def troubles(self) -> list[str]:
-        """In what the deployed stack is not as the configuration wants it, says `landfall doctor`."""
+        """The subjects in which the deployed stack differs from the configuration, by `landfall doctor`."""
         found = self.account.landfall("doctor", "--config", str(self.config), "--stack", STACK, "--output", "json", check=False)
         return [each["subject"] for each in json.loads(found) if each["level"] in ("bad", "warn") and each["subject"] != "tools"]
 
     def times_back(self) -> int:
-        """How often every message at night has come back to the router at least."""
+        """The smallest number of times that a message of group night came back to the router."""
         back = [int(r.get("extensions", 0)) for r in self.routed.receipts("night").values()]
         return min(back) if len(back) == 3 else 0
 
@@ -145,11 +145,11 @@ class Test:
         self.check.nobody(self.routed, put, self.routed.receive_all(self.routed.dead("nobody")))
         late = {f"e2e-{group}-dozing": self.consumer(f"e2e-{group}-dozing") for group in groups}
         for queue, consumer in late.items():
-            until(f"{queue} is rid of what is stale", 60, lambda: not any(self.routed.counts(queue)))
-            self.check.same(f"who comes late to {queue} works nothing", consumer.worked(), [])
+            until(f"{queue} has no stale messages", 60, lambda: not any(self.routed.counts(queue)))
+            self.check.same(f"a late consumer of {queue} works nothing", consumer.worked(), [])
 
     def timed(self, what: str) -> None:
-        """The seconds since the last time."""
+        """Records the seconds since the last call."""
         now = time.monotonic() - BEGIN
         self.seconds[what] = round(now - sum(self.seconds.values()), 1)
 
@@ -165,7 +165,7 @@ def main() -> None:
     arguments.add_argument("--architecture", required=True)
     arguments.add_argument("--build", required=True, type=Path)
     options = arguments.parse_args()
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # so that what was started ends, too
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # so that child processes end, too
     test = Test(options.build.resolve(), options.architecture)
     try:
         test.run()

@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# Deploys the stack to LocalStack with the CDK, lets its own events land and route, deploys again in mid-flight, destroys.
-# LocalStack runs as a process, without Docker; see README.md beside this file. Everything that is installed or built
-# goes into build/.
+# Deploys the stack to LocalStack, sends rows and routes messages by the stack's own events, deploys again in mid-flight,
+# and destroys the stack. LocalStack runs as a process, without Docker; see README.md beside this file. Everything is
+# installed and built in build/.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 LOCALSTACK=2026.3.0
-PACKAGES_OF=2026-03-25T00:00:00Z # LocalStack does not pin what it depends on
+PACKAGES_OF=2026-03-25T00:00:00Z # LocalStack does not pin its dependencies
 UV=0.13.9
 BUILD=build/localstack
 VENV=$BUILD/venv
 
 fail() { printf 'e2e-localstack: %s\n' "$*" >&2; exit 1; }
 
-# A program of that name may be a version manager's, which runs nothing: what counts is what it says.
+# A version manager's program of that name may not run Python, so ask it for its version.
 is_python() { "$1" -c 'import sys, venv; sys.exit(sys.version_info[:2] != (3, 13))' >/dev/null 2>&1; }
 
 find_python() {
@@ -26,7 +26,7 @@ find_python() {
     "$HOME"/miniconda3/bin/python3 /opt/python*/bin/python3 /usr/local/bin/python3.13; do
     if is_python "$candidate"; then echo "$candidate"; return; fi
   done
-  fail "LocalStack $LOCALSTACK needs Python 3.13 (with venv). None is on the PATH, nor with pyenv, uv, mise, asdf. Set PYTHON to one."
+  fail "Python 3.13 (with venv), which LocalStack $LOCALSTACK needs, is neither on the PATH nor with pyenv, uv, mise or asdf: set PYTHON to one"
 }
 
 install_localstack() {
@@ -40,18 +40,18 @@ install_localstack() {
   "$VENV/bin/pip" install --quiet --disable-pip-version-check "uv==$UV"
   "$VENV/bin/uv" pip install --quiet --python "$VENV/bin/python" --exclude-newer "$PACKAGES_OF" \
     "localstack-core[runtime]==$LOCALSTACK" setuptools==80.9.0
-  rm -rf "$BUILD/plugins" && cp -R test/localstack/plugins "$BUILD/plugins" # building leaves files beside the source
+  rm -rf "$BUILD/plugins" && cp -R test/localstack/plugins "$BUILD/plugins" # the build leaves files beside its source
   "$VENV/bin/uv" pip install --quiet --python "$VENV/bin/python" --no-build-isolation --no-deps "./$BUILD/plugins"
   echo "$want" >"$VENV/installed"
 }
 
-# The functions run as processes of this machine, so they are built for it.
+# The functions run as processes of this machine.
 build() {
   local function
   case $(uname -sm) in
     "Linux x86_64") GOARCH=amd64 ;;
     "Linux aarch64") GOARCH=arm64 ;;
-    *) fail "the functions are Linux programs and run as processes here: this test needs Linux on x86_64 or arm64, not $(uname -sm)" ;;
+    *) fail "unsupported machine $(uname -sm): the functions are Linux programs for x86_64 or arm64" ;;
   esac
   for function in functions/*/main.go; do
     function=$(basename "$(dirname "$function")")
@@ -62,13 +62,13 @@ build() {
   go build -C infra -o "../$BUILD/infra" .
 }
 
-command -v go >/dev/null || fail "go is missing: https://go.dev/dl/"
-command -v npm >/dev/null || fail "npm is missing: the AWS CDK needs Node.js 20 or newer, https://nodejs.org"
+command -v go >/dev/null || fail "go is missing: install it from https://go.dev/dl/"
+command -v npm >/dev/null || fail "npm is missing: install Node.js 20 or newer from https://nodejs.org"
 mkdir -p "$BUILD"
 install_localstack
 [ node_modules/aws-cdk/package.json -nt package-lock.json ] || npm ci --silent --no-audit --no-fund
 echo "building the functions, the command line and the CDK app"
 build
-echo "all is prepared after $SECONDS s"
+echo "prepared after $SECONDS s"
 export PYTHONDONTWRITEBYTECODE=1
 exec "$VENV/bin/python" test/localstack/e2e.py --architecture "$GOARCH" --build "$BUILD"

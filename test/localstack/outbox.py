@@ -1,4 +1,4 @@
-"""The outbox table from outside: rows are put as any writer puts them, and read to see what became of them."""
+"""The outbox table from outside: puts rows as any writer does, and reads how they end."""
 
 import json
 import time
@@ -11,12 +11,12 @@ from boto3.dynamodb.types import TypeDeserializer
 from account import LocalStack
 from remote import payload
 
-HEAD_START = 5.0  # seconds that the sweep leaves a row to the fast path
+HEAD_START = 5.0  # seconds for which the sweep leaves a row to the fast path
 
 
 @dataclass(frozen=True)
 class Put:
-    """A row that was put, and how it must end. Its key begins with what its remote does."""
+    """A row that was put, and how it must end. Its key begins with the behaviour of its remote."""
 
     destination: str
     key: str

@@ -11,12 +11,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 class Remote:
     def __init__(self, authorization: dict[str, str]) -> None:
-        """Destinations may have a header Authorization that their requests must have."""
+        """authorization has the required header Authorization by destination."""
         self.effects: Counter[tuple[str, str]] = Counter()
         self.requests: Counter[tuple[str, str]] = Counter()
         self.lookups: Counter[tuple[str, str]] = Counter()
         self.held = threading.Event()  # a request is in flight
-        self.release = threading.Event()  # and may be answered
+        self.release = threading.Event()  # that request may be answered
         self.wrong: list[str] = []
         self._authorization = authorization
         self._lock = threading.Lock()
@@ -39,9 +39,9 @@ class Remote:
             self.requests[destination, key] += 1
             first = self.requests[destination, key] == 1
             if json.loads(body) != payload(destination, key):
-                self.wrong.append(f"{destination} {key}: another body than the row's")
+                self.wrong.append(f"{destination} {key}: the body is not the row's payload")
             if authorization != self._authorization.get(destination):
-                self.wrong.append(f"{destination} {key}: another secret than the destination's")
+                self.wrong.append(f"{destination} {key}: the secret is not the destination's")
             if key.startswith("busy") and first:
                 return 429
             if key.startswith("refused"):
@@ -65,7 +65,7 @@ class Remote:
             protocol_version = "HTTP/1.1"
 
             def log_message(self, *args) -> None:
-                """What counts is counted."""
+                """Logs nothing: the counters suffice."""
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
@@ -93,5 +93,5 @@ class Remote:
 
 
 def payload(destination: str, key: str) -> dict:
-    """What a row holds. Part of it is a secret that no log may contain."""
+    """The payload of a row. Part of it is a secret that no log may contain."""
     return {"for": destination, "secret": f"do-not-log-{key}"}

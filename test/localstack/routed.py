@@ -1,4 +1,4 @@
-"""Groups from outside: who consumes, what the receipts say, what lies in which queue."""
+"""Groups from outside: consumers, receipts and queues."""
 
 import collections
 import hashlib
@@ -28,7 +28,7 @@ class Consumer:
             )
 
     def worked(self) -> list[dict]:
-        """The bodies that it worked, in order. A line that is being written is not among them."""
+        """The bodies that it worked, in order, without a line that is still being written."""
         whole = self._out.read_text().rpartition("\n")[0].splitlines()
         return [json.loads(line.removeprefix("worked ")) for line in whole]
 
@@ -56,16 +56,16 @@ class Routed:
         return collections.Counter(receipt["state"] for receipt in self.receipts(group).values())
 
     def counts(self, queue: str) -> tuple[int, int]:
-        """How many messages of a queue can be received, and how many are hidden."""
+        """The numbers of visible and of hidden messages in a queue."""
         got = self._sqs.get_queue_attributes(QueueUrl=self._account.queue(queue), AttributeNames=["All"])["Attributes"]
         return int(got["ApproximateNumberOfMessages"]), int(got["ApproximateNumberOfMessagesNotVisible"])
 
     def send(self, group: str, body: dict) -> str:
-        """Sends straight to the group. Returns the message's id."""
+        """Sends a message to the group's ingress queue. Returns the message's id."""
         return self._sqs.send_message(QueueUrl=self._account.queue(self.ingress(group)), MessageBody=json.dumps(body))["MessageId"]
 
     def receive_all(self, queue: str) -> list[dict]:
-        """Empties a queue in which nothing is hidden."""
+        """Empties a queue without hidden messages."""
         url, found = self._account.queue(queue), []
         while messages := self._sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, MessageAttributeNames=["All"]).get("Messages"):
             for message in messages:
@@ -75,5 +75,5 @@ class Routed:
 
 
 def message_id(pk: str) -> str:
-    """The id of a message that is a row of the outbox."""
+    """The id of the message that an outbox row becomes."""
     return hashlib.sha256(pk.encode()).hexdigest()

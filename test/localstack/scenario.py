@@ -1,15 +1,17 @@
-"""What is deployed, first and then, and which rows are put.
+"""The two configurations that are deployed, and the rows that are put.
 
-Three groups: of `couriers`, the consumer that is picked first is dozing, and north takes what it lets lapse; the second
-deployment has the least loaded one picked, which is north then. At `night` there is nobody but a dozing one, until the second
-deployment brings an aide. At `nobody` it stays like that.
+There are three groups:
+- `couriers`: the route picks a consumer that dozes first, and north accepts what lapses. The second deployment picks the
+  least loaded consumer, which is north by then.
+- `night`: its only consumer dozes, until the second deployment adds an aide.
+- `nobody`: its only consumer dozes.
 """
 
 from string import Template
 
 SECRET = "e2e-bearer-of-charges"  # in Secrets Manager
 SECRET_NAME = "e2e/charge"
-NOTICES = "e2e-notices"  # a queue that is not the stack's
+NOTICES = "e2e-notices"  # a queue outside the stack
 
 _DEPLOYED = Template("""\
 defaults: {send_timeout: 5s, late_arrival: 1s}
@@ -17,7 +19,7 @@ log_successes: 1
 groups:
   couriers:
     accept: explicit
-    accept_timeout: 15s # north must not be late, however busy this machine is: there is nobody after it
+    accept_timeout: 15s # long: north must not be late on a busy machine, because it is the last consumer
     route: $route
     consumers: {dozing: {sqs: e2e-couriers-dozing}, north: {sqs: e2e-couriers-north}}
   night:
@@ -62,15 +64,15 @@ def second(url: str) -> str:
     )
 
 
-# Destination and beginning of the key: how many rows, and how each must end.
+# By destination and beginning of the key: the number of rows, and how each must end.
 ROWS = {
     ("charge", "plain"): (10, "completed"),
     ("charge", "busy"): (3, "completed"),
     ("charge", "cut-after"): (3, "completed"),  # repeated, because the remote recognises the key
     ("charge", "refused"): (2, "failed"),
     ("mail", "plain"): (10, "completed"),
-    ("mail", "cut-after"): (3, "completed"),  # unknown, until the remote says that it was sent
-    ("mail", "cut-before"): (3, "completed"),  # unknown, until the remote says that it never arrived
+    ("mail", "cut-after"): (3, "completed"),  # unknown until the remote says that it arrived
+    ("mail", "cut-before"): (3, "completed"),  # unknown until the remote says that it never arrived
     ("notices", "plain"): (3, "completed"),
     ("jobs", "plain"): (10, "completed"),
     ("shifts", "plain"): (3, "completed"),
@@ -82,6 +84,6 @@ MORE = {
     ("added", "more"): (6, "completed"),
     ("jobs", "more"): (5, "completed"),
 }
-# Not due before the fast path has seen them: only the rule's own firing sends these. Seconds until they are due.
+# Rows that fall due after the fast path has seen them, so the sweep sends them; and the seconds until they are due.
 LATER = {("charge", "later"): (5, "completed")}
 LATER_BY = 15.0
