@@ -28,6 +28,9 @@ type Exchange struct {
 	Answer *Answer
 	// Trouble says why there is no Answer; "" if there is one.
 	Trouble Trouble
+	// Stale says that the remote refused the request's secret (401, 403), and that the secret has changed since or cannot
+	// be read again. The refusal then says nothing about the next request.
+	Stale bool
 }
 
 // Answer is a final answer, status 200 to 599.

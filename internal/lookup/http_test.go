@@ -290,7 +290,7 @@ func TestRequest(t *testing.T) {
 	var got *http.Request
 	remote := egresstest.Serve(t, func(c *egresstest.Conn) {
 		got = c.ReadHead()
-		c.Say(answer(200, `{"id": "`+strings.Repeat("x", lookup.MaxRefBytes+1)+`"}`))
+		c.Say(answer(200, `{"id": "`+strings.Repeat("x", outbox.MaxRefBytes+1)+`"}`))
 	})
 	r := row()
 	r.Key, r.Trace, r.Payload, r.Headers = "a/b", trace, []byte("secret"), map[string]string{"X-Row": "secret"}

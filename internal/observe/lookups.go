@@ -52,8 +52,8 @@ func (o *Observer) lookAttributes(l outbox.Look) []slog.Attr {
 	if l.Code != "" {
 		list = append(list, slog.String("code", l.Code))
 	}
-	if traceparent.MatchString(l.Trace) {
-		list = append(list, slog.String("trace", l.Trace))
+	if trace := outbox.Traceparent(l.Trace); trace != "" {
+		list = append(list, slog.String("trace", trace))
 	}
 	if l.Err != nil {
 		list = append(list, slog.String("error", l.Err.Error()))

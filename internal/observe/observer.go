@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -189,9 +188,6 @@ func level(a outbox.Attempt) slog.Level {
 	}
 }
 
-// traceparent is the form of a W3C trace context. A row may carry anything in its place.
-var traceparent = regexp.MustCompile(`^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
-
 // attributes are the wide part of a line: everything that is known of an attempt and may be told.
 func (o *Observer) attributes(a outbox.Attempt) []slog.Attr {
 	destination := o.destination(a.ID.Destination)
@@ -199,7 +195,7 @@ func (o *Observer) attributes(a outbox.Attempt) []slog.Attr {
 		slog.String("row", destination+"/"+hashOf(a.ID)),
 		slog.String("destination", destination),
 		slog.Int("attempt", a.Number),
-		slog.Bool("sent", a.Sent),
+		slog.Bool("sent", a.Sent && !a.Outcome.Unsent),
 	}
 	if a.Sent {
 		list = append(list,
@@ -219,8 +215,8 @@ func (o *Observer) attributes(a outbox.Attempt) []slog.Attr {
 	if a.Number > 0 {
 		list = append(list, slog.Float64("waited_ms", inMilliseconds(a.Waited)))
 	}
-	if traceparent.MatchString(a.Trace) {
-		list = append(list, slog.String("trace", a.Trace))
+	if trace := outbox.Traceparent(a.Trace); trace != "" {
+		list = append(list, slog.String("trace", trace))
 	}
 	if a.Err != nil {
 		list = append(list, slog.String("error", a.Err.Error()))

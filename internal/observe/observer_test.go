@@ -55,6 +55,9 @@ func TestTroubleIsNotLeftUnsaid(t *testing.T) {
 		"put off": {with(func(a *outbox.Attempt) {
 			a.Outcome, a.Status, a.Code, a.Trace = outbox.Retryable("http.503", 0), outbox.StatusPending, "http.503", trace
 		}), `{"level":"INFO","msg":"attempt","requestId":"req-1",` + row + `,"attempt":1,"sent":true,"outcome":"retryable","latency_ms":12.346,"status":"pending","code":"http.503","waited_ms":2000,"trace":"` + trace + `"}`},
+		"connection refused": {with(func(a *outbox.Attempt) {
+			a.Outcome, a.Status, a.Code = outbox.Outcome{Kind: outbox.KindRetryable, Code: "http.connect_refused", Unsent: true}, outbox.StatusPending, "http.connect_refused"
+		}), `{"level":"INFO","msg":"attempt","requestId":"req-1",` + row + `,"attempt":1,"sent":false,"outcome":"retryable","latency_ms":12.346,"status":"pending","code":"http.connect_refused","waited_ms":2000}`},
 		"budget spent": {with(func(a *outbox.Attempt) {
 			a.Number, a.Outcome, a.Status, a.Code = 5, outbox.Retryable("http.503", 0), outbox.StatusFailed, outbox.CodeAttemptsExhausted
 		}), `{"level":"WARN","msg":"attempt","requestId":"req-1",` + row + `,"attempt":5,"sent":true,"outcome":"retryable","latency_ms":12.346,"outcome_code":"http.503","status":"failed","code":"landfall.dispatch.attempts_exhausted","waited_ms":2000}`},

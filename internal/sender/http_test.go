@@ -40,6 +40,12 @@ func newHTTP(t testing.TB, o sender.HTTPOptions) *sender.HTTP {
 	return s
 }
 
+// unsent marks the outcome of an attempt of which nothing left.
+func unsent(o outbox.Outcome) outbox.Outcome {
+	o.Unsent = true
+	return o
+}
+
 func order(payload string) outbox.Row {
 	return outbox.Row{ID: outbox.ID{Destination: "charge", Key: "order-42"}, Payload: []byte(payload)}
 }
@@ -295,7 +301,8 @@ func TestNothingIsSentWhereNothingCanArrive(t *testing.T) {
 	certificate := egresstest.Serve(t, func(c *egresstest.Conn) { c.Drain() })
 	closed := egresstest.Serve(t, says(""))
 	closed.Close(t)
-	retryable := func(code string) outbox.Outcome { return outbox.Retryable("landfall.http."+code, 0) }
+	retryable := func(code string) outbox.Outcome { return unsent(outbox.Retryable("landfall.http."+code, 0)) }
+	refused := unsent(outbox.Permanent("landfall.http.address_refused"))
 	for _, tc := range []struct {
 		name, url string
 		want      outbox.Outcome
@@ -303,7 +310,7 @@ func TestNothingIsSentWhereNothingCanArrive(t *testing.T) {
 		{"nobody listens", closed.URL, retryable("connect_refused")},
 		{"no name server", "http://nowhere.test", retryable("dns")},
 		{"no TLS", "https" + closed.URL[len("http"):], retryable("connect_refused")},
-		{"metadata", "http://169.254.169.254/latest", outbox.Permanent("landfall.http.address_refused")},
+		{"metadata", "http://169.254.169.254/latest", refused},
 	} {
 		if diff := cmp.Diff(tc.want, newHTTP(t, sender.HTTPOptions{URL: tc.url}).Send(t.Context(), order("{}"))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.name, diff)
@@ -313,7 +320,7 @@ func TestNothingIsSentWhereNothingCanArrive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(outbox.Permanent("landfall.http.address_refused"), strict.Send(t.Context(), order("{}"))); diff != "" {
+	if diff := cmp.Diff(refused, strict.Send(t.Context(), order("{}"))); diff != "" {
 		t.Errorf("loopback (-want +got):\n%s", diff)
 	}
 	certificate.Close(t)

@@ -29,17 +29,20 @@ func TestStatusMeansNothingElse(t *testing.T) {
 			if status == 409 && deduplicates {
 				want = outbox.KindUnknown
 			}
-			h := &HTTP{o: HTTPOptions{Deduplicates: deduplicates}}
+			h, err := NewHTTP(HTTPOptions{URL: "https://remote.test", Deduplicates: deduplicates})
+			if err != nil {
+				t.Fatal(err)
+			}
 			x := egress.Exchange{Began: true, Written: true, Answer: &egress.Answer{Status: status}}
 			code := "landfall.http.status_" + strconv.Itoa(status)
 			if want == outbox.KindCompleted {
 				code = ""
 			}
-			if diff := cmp.Diff(outbox.Outcome{Kind: want, Code: code}, h.outcome(x, false, time.Now())); diff != "" {
+			if diff := cmp.Diff(outbox.Outcome{Kind: want, Code: code}, h.outcome(x, time.Now())); diff != "" {
 				t.Errorf("%d (-want +got):\n%s", status, diff)
 			}
 			h.o.Statuses = map[int]outbox.OutcomeKind{status: outbox.KindRetryable}
-			if got := h.outcome(x, false, time.Now()); got.Kind != outbox.KindRetryable {
+			if got := h.outcome(x, time.Now()); got.Kind != outbox.KindRetryable {
 				t.Errorf("%d, overridden: %v", status, got.Kind)
 			}
 		}

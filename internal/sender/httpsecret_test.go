@@ -59,8 +59,8 @@ func TestARefusedSecretIsNotSentTwiceAndFailsNoRowThatItsSuccessorWouldLand(t *t
 		{"rotated, refused for good", 401, []string{"one", "two"}, override, outbox.Permanent("landfall.http.status_401"), 2, 1, outbox.Completed("")},
 		{"rotated, but the remote's answer is another", 400, []string{"one", "two"}, nil, outbox.Permanent("landfall.http.status_400"), 1, 1, outbox.Permanent("landfall.http.status_400")},
 		{"unreadable once refused", 401, []string{"one", "", "two"}, nil, retryable("status_401"), 2, 1, retryable("status_401")},
-		{"unreadable", 401, []string{""}, nil, retryable("secret_unread"), 1, 0, retryable("secret_unread")},
-		{"no header", 401, []string{"two\n"}, nil, retryable("secret_invalid"), 1, 0, retryable("secret_invalid")},
+		{"unreadable", 401, []string{""}, nil, unsent(retryable("secret_unread")), 1, 0, unsent(retryable("secret_unread"))},
+		{"no header", 401, []string{"two\n"}, nil, unsent(retryable("secret_invalid")), 1, 0, unsent(retryable("secret_invalid"))},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

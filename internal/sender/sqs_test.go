@@ -340,7 +340,7 @@ func TestNoRowIsSentThatAQueueCannotCarry(t *testing.T) {
 		{"larger for a group", p.group(), of(1<<20 - 4<<10 - id + 1), "landfall.group.payload_too_large"},
 		{"a trace that is none", p.sqs(sender.SQSOptions{}), with(func(r *outbox.Row) { r.Trace = "\x00" }), ""},
 	} {
-		want := outbox.Permanent(c.want)
+		want := unsent(outbox.Permanent(c.want))
 		if c.want == "" {
 			want = outbox.Completed("")
 		}
@@ -401,7 +401,7 @@ func TestAMessageThatNeverLeftIsNotCalledUnknown(t *testing.T) {
 				return nil, ctx.Err()
 			}}}
 		},
-		"no handshake": func(o *sqs.Options) { // the certificate is nobody's
+		"no handshake": func(o *sqs.Options) { // an untrusted certificate
 			server := httptest.NewTLSServer(http.NotFoundHandler())
 			server.Config.ErrorLog = log.New(io.Discard, "", 0)
 			t.Cleanup(server.Close)
@@ -419,7 +419,7 @@ func TestAMessageThatNeverLeftIsNotCalledUnknown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := s.Send(ctx, order("{}")); got.Kind != outbox.KindRetryable {
+		if got := s.Send(ctx, order("{}")); got.Kind != outbox.KindRetryable || !got.Unsent {
 			t.Errorf("%s: %+v", name, got)
 		}
 		cancel()
@@ -429,7 +429,7 @@ func TestAMessageThatNeverLeftIsNotCalledUnknown(t *testing.T) {
 func TestAQueueThatIsNotFoundIsSentNothing(t *testing.T) {
 	t.Parallel()
 	p := newPlaza(t)
-	if got := p.sqs(sender.SQSOptions{Queue: "nowhere"}).Send(t.Context(), order("{}")); got != outbox.Retryable("landfall.sqs.non_existent_queue", 0) {
+	if got := p.sqs(sender.SQSOptions{Queue: "nowhere"}).Send(t.Context(), order("{}")); got != unsent(outbox.Retryable("landfall.sqs.non_existent_queue", 0)) {
 		t.Errorf("%+v", got)
 	}
 	for _, o := range []sender.SQSOptions{{Client: p.client, URL: p.url}, {Queue: "q", URL: p.url}, {Client: p.client, Queue: "q"}} {
