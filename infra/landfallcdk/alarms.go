@@ -142,7 +142,7 @@ func (b *builder) raise(a alarm) {
 	b.Alarms = append(b.Alarms, made)
 }
 
-// destinationMetric is one of those that package observe documents.
+// destinationMetric is one of those in docs/metrics.md.
 func (b *builder) destinationMetric(destination, name, statistic string, per time.Duration) awscloudwatch.IMetric {
 	return awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
 		DimensionsMap: &map[string]*string{"Destination": jsii.String(destination)},
