@@ -72,7 +72,11 @@ func (c *Client) Do(ctx context.Context, req *http.Request) Exchange {
 	if over(ctx) {
 		return Exchange{Trouble: ConnectTimeout}
 	}
-	return exchange(ctx, raw, conn, req, wire)
+	x := exchange(ctx, raw, conn, req, wire)
+	if x.Answer != nil {
+		x.Answer.Body = decoded(x.Answer.Body, x.Answer.Header)
+	}
+	return x
 }
 
 // ports has the schemes that there are.

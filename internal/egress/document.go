@@ -10,7 +10,7 @@ import (
 
 // Why a body cannot be read as a [Document].
 var (
-	// ErrIncomplete: the body was cut, or is longer than MaxBody.
+	// ErrIncomplete: [Answer.Body] is nil.
 	ErrIncomplete = errors.New("the body is incomplete")
 	// ErrNotJSON: the body is not one JSON document in UTF-8, or is nested too deeply.
 	ErrNotJSON = errors.New("the body is not one JSON document")
@@ -25,11 +25,13 @@ type Document struct {
 	Value any
 }
 
-// ParseDocument reads a body. The error is one of those above.
+// ParseDocument reads a body, behind a byte order mark or not. The error is one of those above.
 func ParseDocument(body []byte) (Document, error) {
-	switch {
-	case body == nil:
+	if body == nil {
 		return Document{}, ErrIncomplete
+	}
+	body = bytes.TrimPrefix(body, []byte("\ufeff"))
+	switch {
 	case !utf8.Valid(body) || !json.Valid(body):
 		return Document{}, ErrNotJSON
 	}

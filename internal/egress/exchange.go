@@ -37,7 +37,8 @@ type Exchange struct {
 type Answer struct {
 	Status int
 	Header http.Header
-	// Body is the whole body; nil if it was cut or is longer than MaxBody.
+	// Body is the whole body without its Content-Encoding. It is nil if the body was cut, is longer than MaxBody, or has an
+	// encoding that is broken or is not gzip.
 	Body []byte
 }
 

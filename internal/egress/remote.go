@@ -74,7 +74,7 @@ type Request struct {
 // Do makes one exchange, as [Client.Do] does. Without its secret, a request is not sent. If the remote refuses the
 // secret with 401 or 403, the secret is read again: see [Exchange.Stale]. Nothing is sent twice.
 func (r *Remote) Do(ctx context.Context, req Request) Exchange {
-	header := http.Header{"User-Agent": {userAgent}}
+	header := http.Header{"Accept-Encoding": {"identity"}, "User-Agent": {userAgent}}
 	maps.Copy(header, req.Defaults)
 	for name, value := range r.o.Headers {
 		header.Set(name, value)

@@ -26,7 +26,7 @@ const (
 	CodePathUnsafe = "landfall.lookup.http.path_unsafe"
 	// CodeEarlyAnswer: the remote answered before it had the whole request.
 	CodeEarlyAnswer = "landfall.lookup.http.early_answer"
-	// CodeBodyIncomplete: a rule needs the body, which was cut or is longer than [egress.MaxBody].
+	// CodeBodyIncomplete: a rule needs the body, which was cut, is longer than [egress.MaxBody], or cannot be decoded.
 	CodeBodyIncomplete = "landfall.lookup.http.body_incomplete"
 	// CodeBodyInvalid: a rule needs the body, which is not one JSON document in UTF-8.
 	CodeBodyInvalid = "landfall.lookup.http.body_invalid"

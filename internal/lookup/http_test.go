@@ -56,6 +56,11 @@ func answer(status int, body string) string {
 	return fmt.Sprintf("HTTP/1.1 %d Status\r\nContent-Length: %d\r\n\r\n%s", status, len(body), body)
 }
 
+// encoded is an answer whose body is said to be encoded.
+func encoded(encoding, body string) string {
+	return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Encoding: %s\r\nContent-Length: %d\r\n\r\n%s", encoding, len(body), body)
+}
+
 // says answers one request, and closes.
 func says(answer string) func(*egresstest.Conn) {
 	return func(c *egresstest.Conn) { c.Read(); c.Say(answer) }
@@ -92,6 +97,9 @@ func TestHTTPPassesTheSuite(t *testing.T) {
 			case lookuptest.Completed:
 				body, _ := json.Marshal(map[string]string{"status": "succeeded", "id": "ref of " + key})
 				c.Say(answer(200, string(body)))
+			case lookuptest.Marks:
+				body, _ := json.Marshal(map[string]string{"status": "succeeded", "id": "ref of " + key})
+				c.Say(answer(200, "\ufeff"+string(body)))
 			default:
 				c.Say(answers[b])
 			}
@@ -158,8 +166,22 @@ func TestNoAnswerIsBelievedBeyondItsRules(t *testing.T) {
 		{"half of it", says(answer(200, `{"status": "failed"`)), outbox.Undecided, "body_invalid"},
 		{"two documents", says(answer(200, `{"status": "failed"} {"status": "succeeded"}`)), outbox.Undecided, "body_invalid"},
 		{"no UTF-8", says(answer(200, "{\"status\": \"failed\", \"x\": \"\xff\"}")), outbox.Undecided, "body_invalid"},
-		{"a byte order mark", says(answer(200, "\ufeff{}")), outbox.Undecided, "body_invalid"},
-		{"compressed unasked", says(answer(200, "\x1f\x8b\x08\x00")), outbox.Undecided, "body_invalid"},
+		{"a byte order mark", says(answer(200, "\ufeff{\"status\": \"failed\"}")), outbox.HadNoEffect, ""},
+		{"two byte order marks", says(answer(200, "\ufeff\ufeff{}")), outbox.Undecided, "body_invalid"},
+		{"compressed", says(encoded("gzip", egresstest.Gzip(`{"status": "failed"}`))), outbox.HadNoEffect, ""},
+		{"compressed, under the old name", says(encoded("X-GZip", egresstest.Gzip(`{"status": "failed"}`))), outbox.HadNoEffect, ""},
+		{"compressed twice", says(encoded("gzip, gzip", egresstest.Gzip(egresstest.Gzip(`{"status": "failed"}`)))), outbox.HadNoEffect, ""},
+		{"compressed, with a byte order mark", says(encoded("gzip", egresstest.Gzip("\ufeff{\"status\": \"failed\"}"))), outbox.HadNoEffect, ""},
+		{"not compressed, and says so", says(encoded("identity", `{"status": "failed"}`)), outbox.HadNoEffect, ""},
+		{"compressed, of a status alone", says("HTTP/1.1 404 Not\r\nContent-Encoding: gzip\r\n\r\nno gzip"), outbox.NeverArrived, ""},
+		{"compressed, unnamed", says(answer(200, egresstest.Gzip(`{"status": "failed"}`))), outbox.Undecided, "body_invalid"},
+		{"compressed, the longest", says(encoded("gzip", egresstest.Gzip(`{"status": "failed"}`+strings.Repeat(" ", egress.MaxBody-20)))), outbox.HadNoEffect, ""},
+		{"compressed, a bomb", says(encoded("gzip", egresstest.Gzip(`{"status": "failed"}`+strings.Repeat(" ", egress.MaxBody-19)))), outbox.Undecided, "body_incomplete"},
+		{"compressed, cut", says(encoded("gzip", egresstest.Gzip(`{"status": "failed"}`)[:20])), outbox.Undecided, "body_incomplete"},
+		{"compressed, with a rest", says(encoded("gzip", egresstest.Gzip(`{"status": "failed"}`)+"x")), outbox.Undecided, "body_incomplete"},
+		{"compressed, it says", says(encoded("gzip", `{"status": "failed"}`)), outbox.Undecided, "body_incomplete"},
+		{"compressed in an unknown way", says(encoded("br", `{"status": "failed"}`)), outbox.Undecided, "body_incomplete"},
+		{"compressed too often", says(encoded("gzip, gzip, gzip", egresstest.Gzip(egresstest.Gzip(egresstest.Gzip(`{"status": "failed"}`))))), outbox.Undecided, "body_incomplete"},
 		{"nested without end", says(answer(200, deep)), outbox.Undecided, "body_invalid"},
 		{"a name twice", says(answer(200, `{"status": "failed", "status": "succeeded"}`)), outbox.Undecided, "body_ambiguous"},
 		{"a name twice, escaped", says(answer(200, `{"status": "failed", "st\u0061tus": "succeeded"}`)), outbox.Undecided, "body_ambiguous"},
@@ -306,7 +328,7 @@ func TestRequest(t *testing.T) {
 		t.Errorf("%s %s with %d bytes", got.Method, got.RequestURI, got.ContentLength)
 	}
 	for name, want := range map[string]string{
-		"Authorization": "Bearer x", "Accept": "application/json", "Cache-Control": "no-cache", "Traceparent": trace, "X-Row": "", "Idempotency-Key": "",
+		"Authorization": "Bearer x", "Accept": "application/json", "Accept-Encoding": "identity", "Cache-Control": "no-cache", "Traceparent": trace, "X-Row": "", "Idempotency-Key": "",
 	} {
 		if v := got.Header.Get(name); v != want {
 			t.Errorf("%s: %q, want %q", name, v, want)

@@ -98,16 +98,18 @@ func (o HTTPOptions) check() error {
 // After that, only a complete head of a final answer decides:
 //
 //	2xx                             completed, if the request was written to its end
-//	408 425 429                     retryable
+//	408                             unknown if the request was written to its end, else retryable
+//	425 429                         retryable
 //	409                             unknown if the remote deduplicates, else permanent
 //	303 499                         unknown: after the work, or in the middle of it
 //	500 502 503 504, other 5xx      unknown: the effect may have happened before the failure
-//	other 4xx with a Retry-After    retryable, but for 401 and 403
+//	401 403                         retryable if the secret has changed since or cannot be read again, or if the
+//	                                answer says when to come back; else permanent
+//	other 4xx with a Retry-After    retryable, even if the Retry-After cannot be read
 //	other 3xx, other 4xx, 501 505   permanent
-//	401 403                         retryable if the secret has changed since, or cannot be read again
 //
-// A Retry-After is respected by what is sent again. Redirects are not followed, whatever the answer says. The codes are
-// listed beside [CodeKeyInvalid].
+// A retry waits for as long as the answer asks: its Retry-After or, of a 403 or 429, the reset of its rate limit. Redirects
+// are not followed, whatever the answer says. The codes are listed beside [CodeKeyInvalid].
 func (h *HTTP) Send(ctx context.Context, row outbox.Row) outbox.Outcome {
 	req, code := h.request(row)
 	if code != "" {

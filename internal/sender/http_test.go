@@ -155,6 +155,10 @@ func TestMisbehavingRemoteIsSentOneRequestAndNothingIsGuessed(t *testing.T) {
 		{name: "no content", script: says("HTTP/1.1 204 No Content\r\n\r\n"), want: outbox.Completed("")},
 		{name: "reference in a header", options: byHeader, script: says("HTTP/1.1 201 Created\r\nx-ref: ch_1 \r\n\r\n"), want: outbox.Completed("ch_1")},
 		{name: "reference in the body", options: byPointer, script: says("HTTP/1.1 201 Created\r\n\r\n{\"id\":\"ch_1\"}"), want: outbox.Completed("ch_1")},
+		{name: "reference in a compressed body", options: byPointer, script: says("HTTP/1.1 201 Created\r\nContent-Encoding: gzip\r\n\r\n" + egresstest.Gzip("{\"id\":\"ch_1\"}")), want: outbox.Completed("ch_1")},
+		{name: "reference behind a byte order mark", options: byPointer, script: says("HTTP/1.1 201 Created\r\n\r\n\ufeff{\"id\":\"ch_1\"}"), want: outbox.Completed("ch_1")},
+		{name: "broken compression", options: byPointer, script: says("HTTP/1.1 201 Created\r\nContent-Encoding: gzip\r\n\r\n\x1f\x8b\x08\x00"), want: outbox.Completed("")},
+		{name: "reference in an ambiguous body", options: byPointer, script: says("HTTP/1.1 201 Created\r\n\r\n{\"id\":\"ch_1\",\"id\":\"ch_2\"}"), want: outbox.Completed("")},
 		{name: "reference that is missing", options: byPointer, script: says("HTTP/1.1 201 Created\r\n\r\n{\"ID\":\"ch_1\"}"), want: outbox.Completed("")},
 		{name: "longest reference", options: byHeader, script: says("HTTP/1.1 200 OK\r\nX-Ref: " + strings.Repeat("r", 512) + "\r\n\r\n"), want: outbox.Completed(strings.Repeat("r", 512))},
 		{name: "reference too long", options: byHeader, script: says("HTTP/1.1 200 OK\r\nX-Ref: " + strings.Repeat("r", 513) + "\r\n\r\n"), want: outbox.Completed("")},
@@ -171,7 +175,9 @@ func TestMisbehavingRemoteIsSentOneRequestAndNothingIsGuessed(t *testing.T) {
 			o.Statuses = map[int]outbox.OutcomeKind{413: outbox.KindPermanent}
 		}, script: says("HTTP/1.1 413 Too Much\r\nRetry-After: 60\r\n\r\n"), want: outbox.Permanent("landfall.http.status_413")},
 		{name: "moved for now", script: says("HTTP/1.1 307 There\r\nRetry-After: 60\r\nLocation: /there\r\n\r\n"), want: outbox.Permanent("landfall.http.status_307")},
-		{name: "refused without a time", script: says("HTTP/1.1 413 Too Much\r\nRetry-After: soon\r\n\r\n"), want: outbox.Permanent("landfall.http.status_413")},
+		{name: "refused for a time that cannot be read", script: says("HTTP/1.1 413 Too Much\r\nRetry-After: soon\r\n\r\n"), want: outbox.Retryable("landfall.http.status_413", 0)},
+		{name: "timeout after the whole request", script: says("HTTP/1.1 408 Timeout\r\nRetry-After: 7\r\n\r\n"),
+			want: outbox.Outcome{Kind: outbox.KindUnknown, Code: "landfall.http.status_408", After: 7 * time.Second}},
 		{name: "conflict", script: says("HTTP/1.1 409 Conflict\r\n\r\n"), want: outbox.Permanent("landfall.http.status_409")},
 		{name: "conflict where it deduplicates", options: func(o *sender.HTTPOptions) { o.Deduplicates = true },
 			script: says("HTTP/1.1 409 Conflict\r\n\r\n"), want: unknown("status_409")},
@@ -250,6 +256,7 @@ func TestLargePayloadThatIsNotTakenWholeIsNotCompleted(t *testing.T) {
 		{"yes", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", outbox.Unknown("", sender.CodeEarlyAnswer)},
 		{"no", "HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n", outbox.Permanent("landfall.http.status_413")},
 		{"later", "HTTP/1.1 429 Later\r\nContent-Length: 0\r\n\r\n", outbox.Retryable("landfall.http.status_429", 0)},
+		{"timeout", "HTTP/1.1 408 Timeout\r\nContent-Length: 0\r\n\r\n", outbox.Retryable("landfall.http.status_408", 0)},
 		{"nothing", "", outbox.Unknown("", "landfall.http.cut")},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -351,7 +358,7 @@ func TestRequestIsExactToTheByte(t *testing.T) {
 			}
 			want := fmt.Appendf(nil, "%s /a%%2Fb/?q=1&r=%%20 HTTP/1.1\r\nHost: %s\r\n"+
 				"User-Agent: Landfall (+https://github.com/landfall-dev/landfall)\r\nConnection: close\r\nContent-Length: %d\r\n"+
-				"Content-Type: application/json\r\nIdempotency-Key: order-42\r\n\r\n%s", method, remote.URL[len("http://"):], len(payload), payload)
+				"Accept-Encoding: identity\r\nContent-Type: application/json\r\nIdempotency-Key: order-42\r\n\r\n%s", method, remote.URL[len("http://"):], len(payload), payload)
 			if !bytes.Equal(remote.Raw(), want) {
 				t.Errorf("%d bytes: got %.300q, want %.300q", len(payload), remote.Raw(), want)
 			}

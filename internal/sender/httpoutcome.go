@@ -1,10 +1,8 @@
 package sender
 
 import (
-	"math"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/landfall-dev/landfall/internal/egress"
@@ -34,20 +32,20 @@ func (h *HTTP) outcome(x egress.Exchange, now time.Time) outbox.Outcome {
 	}
 	ref := outbox.KeepableRef(h.remote.Ref(x.Answer))
 	code := codePrefix + "status_" + strconv.Itoa(x.Answer.Status)
-	wait := retryAfter(x.Answer.Header.Get("Retry-After"), now)
-	switch h.kind(x.Answer.Status, x.Stale, wait) {
+	later := laterOf(x.Answer.Status, x.Answer.Header, now)
+	switch h.kind(x, later) {
 	case outbox.KindCompleted:
 		if !x.Written {
 			return outbox.Unknown(ref, CodeEarlyAnswer)
 		}
 		return outbox.Completed(ref)
 	case outbox.KindRetryable:
-		return outbox.Retryable(code, wait)
+		return outbox.Retryable(code, later.wait)
 	case outbox.KindPermanent:
 		return outbox.Permanent(code)
 	default:
 		out := outbox.Unknown(ref, code)
-		out.After = wait
+		out.After = later.wait
 		return out
 	}
 }
@@ -71,16 +69,22 @@ func unanswered(x egress.Exchange) outbox.Outcome {
 // (https://github.com/googleapis/googleapis/blob/master/google/rpc/code.proto).
 const statusCanceled = 499
 
-// kind is what a final answer means that asks to wait for so long.
-func (h *HTTP) kind(status int, stale bool, wait time.Duration) outbox.OutcomeKind {
+// kind says what a final answer means.
+func (h *HTTP) kind(x egress.Exchange, later later) outbox.OutcomeKind {
+	status := x.Answer.Status
 	if kind, ok := h.o.Statuses[status]; ok {
 		return kind
 	}
-	if stale {
+	if x.Stale {
 		return outbox.KindRetryable
 	}
 	switch status {
-	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+	case http.StatusRequestTimeout:
+		if x.Written { // the work may have outlasted the limit of a gateway or function host
+			return outbox.KindUnknown
+		}
+		return outbox.KindRetryable
+	case http.StatusTooEarly, http.StatusTooManyRequests:
 		return outbox.KindRetryable
 	case http.StatusNotImplemented, http.StatusHTTPVersionNotSupported:
 		return outbox.KindPermanent
@@ -91,11 +95,10 @@ func (h *HTTP) kind(status int, stale bool, wait time.Duration) outbox.OutcomeKi
 			return outbox.KindUnknown
 		}
 	}
-	refused := status == http.StatusUnauthorized || status == http.StatusForbidden // the secret, which no waiting corrects
 	switch {
 	case status < 300:
 		return outbox.KindCompleted
-	case status >= 400 && status < 500 && wait > 0 && !refused: // RFC 9110, section 15.5.14, says so of 413
+	case status >= 400 && status < 500 && asksToRetry(status, later):
 		return outbox.KindRetryable
 	case status < 500:
 		return outbox.KindPermanent
@@ -104,20 +107,11 @@ func (h *HTTP) kind(status int, stale bool, wait time.Duration) outbox.OutcomeKi
 	}
 }
 
-// retryAfter is how long an answer asks to wait (RFC 9110, section 10.2.3): seconds or a date. It is 0 if the value
-// cannot be understood or has passed. The domain bounds it.
-func retryAfter(value string, now time.Time) time.Duration {
-	const longest = math.MaxInt64 / int64(time.Second)
-	if value != "" && strings.Trim(value, "0123456789") == "" {
-		seconds, err := strconv.ParseInt(value, 10, 64)
-		if err != nil || seconds > longest { // more digits than a number has
-			seconds = longest
-		}
-		return time.Duration(seconds) * time.Second
+// asksToRetry reports whether a refusal is one for now. RFC 9110 (section 15.5.14) says so of 413. Waiting mends no
+// credential, so of 401 and 403 only a time that can be read counts.
+func asksToRetry(status int, later later) bool {
+	if status == http.StatusUnauthorized || status == http.StatusForbidden {
+		return later.dated
 	}
-	at, err := http.ParseTime(value)
-	if err != nil {
-		return 0
-	}
-	return max(0, at.Sub(now))
+	return later.asked
 }

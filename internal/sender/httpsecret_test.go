@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 	"github.com/google/go-cmp/cmp"
@@ -90,20 +91,22 @@ func TestARefusedSecretIsNotSentTwiceAndFailsNoRowThatItsSuccessorWouldLand(t *t
 	}
 }
 
-// A secret that is the same as when it was refused stays refused.
-func TestARefusalOfTodaysSecretIsNotRepeated(t *testing.T) {
+func TestRefusalOfAnUnchangedSecretIsPermanentUnlessItSaysWhen(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{401, 403} {
-		remote := egresstest.Serve(t, says(fmt.Sprintf("HTTP/1.1 %d No\r\nRetry-After: 7\r\n\r\n", status)))
-		v := &vault{versions: []string{"one"}}
-		h := &secrets.Header{Name: "X-Api-Key", Secret: "partner", Reader: secrets.NewReader(v)}
-		got := newHTTP(t, sender.HTTPOptions{URL: remote.URL, Secret: h}).Send(t.Context(), order("{}"))
-		remote.Close(t)
-		if want := outbox.Permanent(fmt.Sprintf("landfall.http.status_%d", status)); got != want {
-			t.Errorf("%+v, want %+v", got, want)
-		}
-		if n := bytes.Count(remote.Raw(), []byte("X-Api-Key: one\r\n")); n != 1 || remote.Requests() != 1 {
-			t.Errorf("the secret went out %d times in %d requests", n, remote.Requests())
+		code := fmt.Sprintf("landfall.http.status_%d", status)
+		for header, want := range map[string]outbox.Outcome{"": outbox.Permanent(code), "Retry-After: 7\r\n": outbox.Retryable(code, 7*time.Second)} {
+			remote := egresstest.Serve(t, says(fmt.Sprintf("HTTP/1.1 %d No\r\n%s\r\n", status, header)))
+			v := &vault{versions: []string{"one"}}
+			h := &secrets.Header{Name: "X-Api-Key", Secret: "partner", Reader: secrets.NewReader(v)}
+			got := newHTTP(t, sender.HTTPOptions{URL: remote.URL, Secret: h}).Send(t.Context(), order("{}"))
+			remote.Close(t)
+			if got != want {
+				t.Errorf("%+v, want %+v", got, want)
+			}
+			if n := bytes.Count(remote.Raw(), []byte("X-Api-Key: one\r\n")); n != 1 || remote.Requests() != 1 {
+				t.Errorf("the secret went out %d times in %d requests", n, remote.Requests())
+			}
 		}
 	}
 }
