@@ -25,6 +25,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/landfall-dev/landfall/internal/lab/egresstest"
 	"github.com/landfall-dev/landfall/internal/lab/localaws"
 	"github.com/landfall-dev/landfall/internal/lab/localaws/faults"
 	"github.com/landfall-dev/landfall/internal/lab/sendertest"
@@ -60,10 +61,11 @@ func TestSendersToQueuesPassTheSuite(t *testing.T) {
 		status int
 		body   string
 	}{
-		sendertest.Accepts: {200, `{"MessageId": "m-1"}`},
-		sendertest.Defers:  {400, `{"__type": "com.amazonaws.sqs#RequestThrottled", "message": "slow down"}`},
-		sendertest.Refuses: {400, `{"__type": "com.amazonaws.sqs#InvalidMessageContents", "message": "no"}`},
-		sendertest.Fails:   {500, `{"__type": "com.amazonaws.sqs#InternalFailure"}`},
+		sendertest.Accepts:    {200, `{"MessageId": "m-1"}`},
+		sendertest.Compresses: {200, egresstest.Gzip(`{"MessageId": "m-1"}`)},
+		sendertest.Defers:     {400, `{"__type": "com.amazonaws.sqs#RequestThrottled", "message": "slow down"}`},
+		sendertest.Refuses:    {400, `{"__type": "com.amazonaws.sqs#InvalidMessageContents", "message": "no"}`},
+		sendertest.Fails:      {500, `{"__type": "com.amazonaws.sqs#InternalFailure"}`},
 	}
 	for kind, newSender := range behindSQS {
 		sendertest.Run(t, kind, func(t *testing.T, b sendertest.Behaviour) sendertest.Destination {
@@ -84,6 +86,9 @@ func TestSendersToQueuesPassTheSuite(t *testing.T) {
 				case sendertest.Stalls:
 					<-r.Context().Done()
 				default:
+					if b == sendertest.Compresses {
+						w.Header().Set("Content-Encoding", "gzip")
+					}
 					w.WriteHeader(answers[b].status)
 					_, _ = io.WriteString(w, answers[b].body)
 				}

@@ -20,6 +20,8 @@ type Behaviour string
 const (
 	// Accepts it and says so.
 	Accepts Behaviour = "accepts"
+	// Compresses: accepts it and says so in gzip, although it was not asked to.
+	Compresses Behaviour = "accepts, and compresses its answer unasked"
 	// Defers it: has not accepted it, and says that it may later.
 	Defers Behaviour = "defers"
 	// Refuses it for good.
@@ -49,7 +51,7 @@ func Run(t *testing.T, kind string, make func(*testing.T, Behaviour) Destination
 		behaviour Behaviour
 		want      outbox.OutcomeKind
 	}{
-		{Accepts, outbox.KindCompleted}, {Defers, outbox.KindRetryable}, {Refuses, outbox.KindPermanent}, {Fails, outbox.KindUnknown},
+		{Accepts, outbox.KindCompleted}, {Compresses, outbox.KindCompleted}, {Defers, outbox.KindRetryable}, {Refuses, outbox.KindPermanent}, {Fails, outbox.KindUnknown},
 		{Cuts, outbox.KindUnknown}, {Stalls, outbox.KindUnknown}, {Absent, outbox.KindRetryable},
 	} {
 		t.Run("a remote that "+string(tc.behaviour), func(t *testing.T) {
