@@ -9,7 +9,7 @@ import (
 	"github.com/landfall-dev/landfall/internal/bounded"
 )
 
-func TestACallThatHangsOrPanicsHoldsNobodyUp(t *testing.T) {
+func TestCallThatHangsOrPanicsReturnsInTime(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name string
@@ -38,12 +38,12 @@ func TestACallThatHangsOrPanicsHoldsNobodyUp(t *testing.T) {
 			if took := time.Since(began); got != c.want || took != c.took {
 				t.Errorf("%s: %q after %v, want %q after %v", c.name, got, took, c.want, c.took)
 			}
-			time.Sleep(time.Hour) // the call ends, too, and disturbs nobody
+			time.Sleep(time.Hour) // the call ends, too, and disturbs no other
 		})
 	}
 }
 
-func TestAPauseEndsWithItsContext(t *testing.T) {
+func TestPauseEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

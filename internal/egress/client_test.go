@@ -24,7 +24,7 @@ func yes(c *egresstest.Conn) {
 	c.Drain()
 }
 
-func TestNothingLeavesBeforeAConnectionStands(t *testing.T) {
+func TestRequestWithoutAConnectionLeavesNothing(t *testing.T) {
 	t.Parallel()
 	gone, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -41,7 +41,7 @@ func TestNothingLeavesBeforeAConnectionStands(t *testing.T) {
 		url  string
 		want egress.Trouble
 	}{
-		{"nobody listens", t.Context(), closed, egress.ConnectRefused},
+		{"nothing listens", t.Context(), closed, egress.ConnectRefused},
 		{"no such name", t.Context(), "http://gone.test", egress.DNS},
 		{"port that does not exist", t.Context(), "http://127.0.0.1:70000", egress.Connect},
 		{"time is up", ended, remote.URL, egress.ConnectTimeout},
@@ -61,7 +61,7 @@ func TestNothingLeavesBeforeAConnectionStands(t *testing.T) {
 	}
 }
 
-func TestUnreadableBodyIsNotSentInPart(t *testing.T) {
+func TestRequestWithAnUnreadableBodyIsUnsendable(t *testing.T) {
 	t.Parallel()
 	remote := egresstest.Serve(t, yes)
 	req := post(t, remote.URL, 3)
@@ -143,7 +143,7 @@ type frozen struct {
 
 func (f *frozen) Deadline() (time.Time, bool) { return time.Now().Add(-time.Second), f.passed.Load() }
 
-func TestProcessThatWasFrozenSendsNothingLate(t *testing.T) {
+func TestProcessThatWasFrozenPastItsDeadlineSendsNothing(t *testing.T) {
 	t.Parallel()
 	certificate := egresstest.Certificate(t, "127.0.0.1", time.Now().Add(time.Hour))
 	ctx := &frozen{Context: t.Context()}
@@ -161,9 +161,9 @@ func TestProcessThatWasFrozenSendsNothingLate(t *testing.T) {
 	}
 }
 
-// A remote that wakes up after the client has given up must not find a whole request in its socket that the client's
+// A remote that wakes up after the client has given up must not find a whole request in its socket, which the client's
 // kernel went on delivering.
-func TestRequestThatTimedOutIsNotDeliveredLater(t *testing.T) {
+func TestRequestThatTimedOutNeverArrivesWhole(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 20
 	done := make(chan struct{})
@@ -183,7 +183,7 @@ func TestRequestThatTimedOutIsNotDeliveredLater(t *testing.T) {
 	}
 }
 
-func TestConnectionIsNeverUsedTwice(t *testing.T) {
+func TestEachRequestHasItsOwnConnection(t *testing.T) {
 	t.Parallel()
 	certificate := egresstest.Certificate(t, "127.0.0.1", time.Now().Add(time.Hour))
 	var mu sync.Mutex
@@ -217,7 +217,7 @@ func TestConnectionIsNeverUsedTwice(t *testing.T) {
 	}
 }
 
-func TestLookupGoesTheSameWay(t *testing.T) {
+func TestRequestWithoutABodyIsExactToTheByte(t *testing.T) {
 	t.Parallel()
 	remote := egresstest.Serve(t, func(c *egresstest.Conn) {
 		c.Read()

@@ -120,10 +120,10 @@ func TestHTTPPassesTheSuite(t *testing.T) {
 	})
 }
 
-// TestNoAnswerIsBelievedBeyondItsRules is the table of strange answers.
-func TestNoAnswerIsBelievedBeyondItsRules(t *testing.T) {
+// TestAnswerDecidesOnlyWhatARuleSays is the table of strange answers.
+func TestAnswerDecidesOnlyWhatARuleSays(t *testing.T) {
 	t.Parallel()
-	// wide has rules that a careless reader would fall through to.
+	// wide has rules that would match if an earlier rule failed silently.
 	wide := append(byStatus[:3:3],
 		lookup.Rule{Status: 200, Pointer: "/count", Equals: "0", Then: outbox.NeverArrived},
 		lookup.Rule{Status: 200, Pointer: "/items/0/ok", Equals: "true", Then: outbox.TookEffect},
@@ -154,7 +154,7 @@ func TestNoAnswerIsBelievedBeyondItsRules(t *testing.T) {
 		{"a redirect is not followed", says("HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n"), outbox.Undecided, "status_302"},
 		{"a redirect with a rule", says("HTTP/1.1 301 Moved\r\nLocation: /charges/1\r\nContent-Length: 0\r\n\r\n"), outbox.TookEffect, ""},
 		{"nothing there, says a cache", says("HTTP/1.1 404 Not\r\nAge: 3\r\nContent-Length: 0\r\n\r\n"), outbox.Undecided, "cached"},
-		{"nothing there, says who asked anew", says("HTTP/1.1 404 Not\r\nAge: 0\r\nContent-Length: 0\r\n\r\n"), outbox.NeverArrived, ""},
+		{"nothing there, says a cache that has just asked", says("HTTP/1.1 404 Not\r\nAge: 0\r\nContent-Length: 0\r\n\r\n"), outbox.NeverArrived, ""},
 		{"it succeeded, says a cache", says("HTTP/1.1 200 OK\r\nAge: 3\r\n\r\n{\"status\": \"succeeded\"}"), outbox.TookEffect, ""},
 		{"an interim answer", says("HTTP/1.1 103 Early\r\n\r\n" + answer(404, "")), outbox.NeverArrived, ""},
 		{"a body that was cut, which no rule is about", says("HTTP/1.1 404 Not\r\nContent-Length: 100\r\n\r\nx"), outbox.NeverArrived, ""},
@@ -222,7 +222,7 @@ func TestNoAnswerIsBelievedBeyondItsRules(t *testing.T) {
 	}
 }
 
-func TestWhatIsFilledInNeverLeadsElsewhere(t *testing.T) {
+func TestKeyAndReferenceStayOnePartOfTheURL(t *testing.T) {
 	t.Parallel()
 	const byKey, byRef = "http://remote.test/by-key/{idempotency_key}", "http://remote.test/x?ref={remote_ref}&k={idempotency_key}"
 	for _, c := range []struct{ template, key, ref, want, code string }{
@@ -254,7 +254,7 @@ func TestWhatIsFilledInNeverLeadsElsewhere(t *testing.T) {
 }
 
 // Servers call a path with an encoded slash, or another character that they do not like, not found without looking.
-func TestNoRowIsSentAgainForTheSpellingOfItsKey(t *testing.T) {
+func TestNotFoundAtADoubtfulPathDecidesNothing(t *testing.T) {
 	t.Parallel()
 	const byKey, byRef, byQuery = "/by-key/{idempotency_key}", "/by-ref/{remote_ref}", "/search?key={idempotency_key}&ref={remote_ref}"
 	for _, c := range []struct {
@@ -284,7 +284,7 @@ func TestNoRowIsSentAgainForTheSpellingOfItsKey(t *testing.T) {
 	}
 }
 
-func TestNothingIsBelievedThatWasNotAskedInFull(t *testing.T) {
+func TestAnswerToHalfARequestDecidesNothing(t *testing.T) {
 	t.Parallel()
 	remote := egresstest.Serve(t, func(c *egresstest.Conn) { // it answers what it cannot have read
 		c.Say(answer(404, ""))
@@ -306,7 +306,7 @@ func TestNothingIsBelievedThatWasNotAskedInFull(t *testing.T) {
 	}
 }
 
-func TestRequest(t *testing.T) {
+func TestRequestCarriesTheRemotesHeadersAndNothingOfTheRow(t *testing.T) {
 	t.Parallel()
 	const trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	var got *http.Request
@@ -339,7 +339,7 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-func TestReferenceFromAHeader(t *testing.T) {
+func TestReferenceIsReadFromAHeader(t *testing.T) {
 	t.Parallel()
 	remote := egresstest.Serve(t, says("HTTP/1.1 200 OK\r\nX-Charge: ch_1\r\nContent-Length: 0\r\n\r\n"))
 	for method, want := range map[string]string{"GET": "ch_1", "HEAD": "ch_1"} {
@@ -352,7 +352,7 @@ func TestReferenceFromAHeader(t *testing.T) {
 	}
 }
 
-func TestNoLookupIsMadeThatCannotDecideOrLeaks(t *testing.T) {
+func TestWrongOptionsAreRefusedWithoutTheirSecrets(t *testing.T) {
 	t.Parallel()
 	const good = "https://remote.test/{idempotency_key}"
 	rules := func(r ...lookup.Rule) []lookup.Rule { return r }
@@ -376,11 +376,11 @@ func TestNoLookupIsMadeThatCannotDecideOrLeaks(t *testing.T) {
 		"an interim status":            {URL: good, Rules: rules(lookup.Rule{Status: 100, Then: outbox.NeverArrived})},
 		"a pointer without value":      {URL: good, Rules: rules(lookup.Rule{Status: 200, Pointer: "/x"})},
 		"a value without pointer":      {URL: good, Rules: rules(lookup.Rule{Status: 200, Equals: "x"})},
-		"a pointer that is none":       {URL: good, Rules: rules(lookup.Rule{Status: 200, Pointer: "x", Equals: "x"})},
+		"a malformed pointer":          {URL: good, Rules: rules(lookup.Rule{Status: 200, Pointer: "x", Equals: "x"})},
 		"a body of HEAD":               {URL: good, Method: "HEAD", Rules: byStatus},
-		"an answer that is none":       {URL: good, Rules: rules(lookup.Rule{Status: 200, Then: 9})},
+		"an unknown answer":            {URL: good, Rules: rules(lookup.Rule{Status: 200, Then: 9})},
 		"two references":               {URL: good, Rules: byStatus, RefHeader: "X", RefPointer: "/x"},
-		"a reference that is none":     {URL: good, Rules: byStatus, RefPointer: "x"},
+		"a malformed reference":        {URL: good, Rules: byStatus, RefPointer: "x"},
 		"a header in disguise":         {URL: good, Rules: byStatus, Headers: map[string]string{"X": "a\r\nsecret: b"}},
 		"a header without name":        {URL: good, Rules: byStatus, Headers: map[string]string{"": "secret"}},
 	} {

@@ -17,10 +17,10 @@ import (
 	"github.com/landfall-dev/landfall/internal/outbox"
 )
 
-// function is a Lambda function that does as it is told.
+// function is a Lambda function that behaves as the test says.
 type function func(ctx context.Context, event []byte) ([]byte, error)
 
-// errFunction is how a function says that it fails itself.
+// errFunction is returned by a function that fails itself.
 var errFunction = errors.New("the function failed")
 
 func (f function) Invoke(ctx context.Context, _ string, event []byte) ([]byte, string, error) {
@@ -85,7 +85,7 @@ func TestLambdaPassesTheSuite(t *testing.T) {
 	})
 }
 
-func TestNoAnswerOfAFunctionIsBelievedBeyondItsWords(t *testing.T) {
+func TestAnswerOfAFunctionDecidesOnlyByAKnownOutcome(t *testing.T) {
 	t.Parallel()
 	invalid := outbox.Answer{Code: lookup.CodeAnswerInvalid}
 	for body, want := range map[string]outbox.Answer{
@@ -119,7 +119,7 @@ func TestNoAnswerOfAFunctionIsBelievedBeyondItsWords(t *testing.T) {
 	}
 }
 
-func TestFailureOfTheFunctionIsNotTakenForOneOfTheWay(t *testing.T) {
+func TestFailureOfTheFunctionAndOfTheCallHaveTheirOwnCodes(t *testing.T) {
 	t.Parallel()
 	for want, err := range map[string]error{
 		lookup.CodeFunctionError: errFunction, lookup.CodeInvoke: errors.New("throttled"),
@@ -131,7 +131,7 @@ func TestFailureOfTheFunctionIsNotTakenForOneOfTheWay(t *testing.T) {
 	}
 }
 
-func TestQuestionTellsTheFunctionNoMoreThanItNeeds(t *testing.T) {
+func TestQuestionContainsOnlyWhatAFunctionNeeds(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.FixedZone("CET", 3600))
 	r := outbox.Row{

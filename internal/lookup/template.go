@@ -53,7 +53,7 @@ func ParseTemplate(text string) (Template, error) {
 	return Template(text), nil
 }
 
-// Fill returns the URL for a row, or the code of why there is none. Everything but letters, digits and -._~ is
+// Fill returns the URL for a row, or a code that says why the row has none. Everything but letters, digits and -._~ is
 // percent-encoded, so that the key or reference stays one part of the path or the query.
 func (t Template) Fill(row outbox.Row) (*url.URL, string) {
 	if row.RemoteRef == "" && strings.Contains(string(t), RefPlaceholder) {

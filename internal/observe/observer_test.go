@@ -32,14 +32,14 @@ func quiet(w *bytes.Buffer) *slog.Logger {
 var order42 = outbox.ID{Destination: "charge", Key: "order-42"}
 
 // Each attempt and the line that it must, or must not, leave.
-func TestTroubleIsNotLeftUnsaid(t *testing.T) {
+func TestAttemptLeavesItsLine(t *testing.T) {
 	t.Parallel()
 	const trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 	row := fmt.Sprintf(`"row":%q,"destination":"charge"`, order42)
-	landed := outbox.Attempt{ID: order42, Number: 1, Sent: true, Outcome: outbox.Completed("ch_1"), Status: outbox.StatusCompleted,
+	completed := outbox.Attempt{ID: order42, Number: 1, Sent: true, Outcome: outbox.Completed("ch_1"), Status: outbox.StatusCompleted,
 		Latency: 12345678 * time.Nanosecond, Waited: 2 * time.Second}
 	with := func(change func(*outbox.Attempt)) outbox.Attempt {
-		a := landed
+		a := completed
 		change(&a)
 		return a
 	}
@@ -47,7 +47,7 @@ func TestTroubleIsNotLeftUnsaid(t *testing.T) {
 		attempt outbox.Attempt
 		want    string
 	}{
-		"plain success": {landed, ""},
+		"plain success": {completed, ""},
 		"success after trouble": {with(func(a *outbox.Attempt) { a.Number = 3 }),
 			`{"level":"INFO","msg":"attempt","requestId":"req-1",` + row + `,"attempt":3,"sent":true,"outcome":"completed","latency_ms":12.346,"status":"completed","waited_ms":2000}`},
 		"success taken over": {with(func(a *outbox.Attempt) { a.TakenOver = true }),
@@ -78,7 +78,7 @@ func TestTroubleIsNotLeftUnsaid(t *testing.T) {
 	}
 }
 
-func TestSampleIsNotOfOtherSizeNorOfOtherRowsNextTime(t *testing.T) {
+func TestSampleHasItsSizeAndAlwaysTheSameRows(t *testing.T) {
 	t.Parallel()
 	const n = 10_000
 	logged := func(share float64) []string {
@@ -101,7 +101,7 @@ func TestSampleIsNotOfOtherSizeNorOfOtherRowsNextTime(t *testing.T) {
 	}
 }
 
-func TestMetricsAreNotMixedUpNorCountedTwice(t *testing.T) {
+func TestMetricsOfDestinationsAreCountedOnceEach(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	o := New(Config{Metrics: &out, Destinations: []string{"charge", "mail", "idle"}, RequestID: "req-1"})
@@ -151,7 +151,7 @@ func TestMetricsAreNotMixedUpNorCountedTwice(t *testing.T) {
 	}
 }
 
-func TestManyAttemptsAtOnceAreNotLost(t *testing.T) {
+func TestConcurrentAttemptsAreAllCounted(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	o := New(Config{Metrics: &out, Destinations: []string{"charge"}})
@@ -182,7 +182,7 @@ type sender func(outbox.Row) outbox.Outcome
 func (s sender) Send(_ context.Context, row outbox.Row) outbox.Outcome { return s(row) }
 
 // A run of the dispatcher itself, over rows whose every part is a secret.
-func TestSecretsAreNotInLogsOrMetrics(t *testing.T) {
+func TestLogsAndMetricsOfAttemptsAreFreeOfSecrets(t *testing.T) {
 	t.Parallel()
 	store := &memory.Store{}
 	now := time.Now().Add(-time.Minute).Truncate(time.Millisecond)
@@ -224,7 +224,7 @@ func TestSecretsAreNotInLogsOrMetrics(t *testing.T) {
 	}
 }
 
-func TestNameOfARowDoesNotCarryAForeignKey(t *testing.T) {
+func TestNameOfAForeignRowIsOther(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	o := New(Config{Logger: quiet(&log), Destinations: []string{"charge"}})
@@ -242,7 +242,7 @@ var errGone = errors.New("gone")
 
 func (failing) Write([]byte) (int, error) { return 0, errGone }
 
-func TestUnwrittenMetricsAreNotSilent(t *testing.T) {
+func TestFailureToWriteMetricsIsReported(t *testing.T) {
 	t.Parallel()
 	o := New(Config{Metrics: failing{}})
 	o.Walked(outbox.Walk{Lane: outbox.Lane{Kind: outbox.DueLane}})

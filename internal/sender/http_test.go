@@ -99,7 +99,7 @@ func TestHTTPPassesTheSuite(t *testing.T) {
 	})
 }
 
-func TestMisbehavingRemoteIsSentOneRequestAndNothingIsGuessed(t *testing.T) {
+func TestMisbehavingRemoteGetsOneRequestAndItsOutcomeIsWhatIsKnown(t *testing.T) {
 	t.Parallel()
 	unknown := func(code string) outbox.Outcome { return outbox.Unknown("", "landfall.http."+code) }
 	byPointer := func(o *sender.HTTPOptions) { o.RefPointer = "/id" }
@@ -165,7 +165,7 @@ func TestMisbehavingRemoteIsSentOneRequestAndNothingIsGuessed(t *testing.T) {
 		{name: "reference that is missing", options: byPointer, script: says("HTTP/1.1 201 Created\r\n\r\n{\"ID\":\"ch_1\"}"), want: outbox.Completed("")},
 		{name: "longest reference", options: byHeader, script: says("HTTP/1.1 200 OK\r\nX-Ref: " + strings.Repeat("r", 512) + "\r\n\r\n"), want: outbox.Completed(strings.Repeat("r", 512))},
 		{name: "reference too long", options: byHeader, script: says("HTTP/1.1 200 OK\r\nX-Ref: " + strings.Repeat("r", 513) + "\r\n\r\n"), want: outbox.Completed("")},
-		{name: "reference that is no UTF-8", options: byHeader, script: says("HTTP/1.1 200 OK\r\nX-Ref: \xff\r\n\r\n"), want: outbox.Completed("")},
+		{name: "reference that is not UTF-8", options: byHeader, script: says("HTTP/1.1 200 OK\r\nX-Ref: \xff\r\n\r\n"), want: outbox.Completed("")},
 		{name: "reference with a control", options: byPointer, script: says("HTTP/1.1 200 OK\r\n\r\n{\"id\":\"a\\nb\"}"), want: outbox.Completed("")},
 		{name: "reference of what may have happened", options: byPointer, script: says("HTTP/1.1 500 Oh\r\n\r\n{\"id\":\"ch_1\"}"), want: outbox.Unknown("ch_1", "landfall.http.status_500")},
 		{name: "wait in seconds", script: says("HTTP/1.1 429 Later\r\nRetry-After: 7\r\n\r\n"), want: outbox.Retryable("landfall.http.status_429", 7*time.Second)},
@@ -216,7 +216,7 @@ func TestMisbehavingRemoteIsSentOneRequestAndNothingIsGuessed(t *testing.T) {
 
 // An HTTP client that keeps connections sends a request again, behind the sender's back, if one dies under a request
 // that it takes for safe to repeat, as any with an Idempotency-Key.
-func TestConnectionThatDiesUnderASecondSendDoesNotResendIt(t *testing.T) {
+func TestConnectionThatDiesUnderASecondSendGetsOneRequest(t *testing.T) {
 	t.Parallel()
 	var requests atomic.Int32
 	remote := egresstest.Serve(t, func(c *egresstest.Conn) {
@@ -250,7 +250,7 @@ func TestSendEndsWithItsTimeout(t *testing.T) {
 	}
 }
 
-func TestLargePayloadThatIsNotTakenWholeIsNotCompleted(t *testing.T) {
+func TestPayloadThatIsReadInPartIsUnknownAtBest(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name, answer string
@@ -281,7 +281,7 @@ func TestLargePayloadThatIsNotTakenWholeIsNotCompleted(t *testing.T) {
 	}
 }
 
-func TestRedirectIsNotFollowed(t *testing.T) {
+func TestRedirectEndsTheAttempt(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{300, 301, 302, 303, 304, 305, 307, 308} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
@@ -306,7 +306,7 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 	}
 }
 
-func TestNothingIsSentWhereNothingCanArrive(t *testing.T) {
+func TestUnreachableRemoteIsSentNothing(t *testing.T) {
 	t.Parallel()
 	certificate := egresstest.Serve(t, func(c *egresstest.Conn) { c.Drain() })
 	closed := egresstest.Serve(t, says(""))
@@ -317,7 +317,7 @@ func TestNothingIsSentWhereNothingCanArrive(t *testing.T) {
 		name, url string
 		want      outbox.Outcome
 	}{
-		{"nobody listens", closed.URL, retryable("connect_refused")},
+		{"nothing listens", closed.URL, retryable("connect_refused")},
 		{"no name server", "http://nowhere.test", retryable("dns")},
 		{"no TLS", "https" + closed.URL[len("http"):], retryable("connect_refused")},
 		{"metadata", "http://169.254.169.254/latest", refused},

@@ -39,7 +39,7 @@ func (v *vault) GetSecretValue(context.Context, *secretsmanager.GetSecretValueIn
 	return &secretsmanager.GetSecretValueOutput{SecretString: &text}, nil
 }
 
-func TestARefusedSecretIsNotSentTwiceAndFailsNoRowThatItsSuccessorWouldLand(t *testing.T) {
+func TestRefusalOfARotatedSecretIsRetryable(t *testing.T) {
 	t.Parallel()
 	retryable := func(code string) outbox.Outcome { return outbox.Retryable("landfall.http."+code, 0) }
 	override := map[int]outbox.OutcomeKind{401: outbox.KindPermanent, 403: outbox.KindUnknown}

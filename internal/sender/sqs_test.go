@@ -109,7 +109,7 @@ func TestSendersToQueuesPassTheSuite(t *testing.T) {
 	}
 }
 
-func TestNoAnswerOfSQSIsGuessedAt(t *testing.T) {
+func TestAnswerOfSQSHasItsMeaning(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		status int
@@ -155,7 +155,7 @@ func TestNoAnswerOfSQSIsGuessedAt(t *testing.T) {
 type plaza struct {
 	*testing.T
 	client *sqs.Client
-	fault  faults.Fault // of what is sent
+	fault  faults.Fault // of SendMessage
 }
 
 func newPlaza(t *testing.T) *plaza {
@@ -244,7 +244,7 @@ func sum(text string) string {
 	return hex.EncodeToString(h[:])
 }
 
-func TestNothingOfARowIsLostOnTheWayIntoAQueue(t *testing.T) {
+func TestRowReachesItsQueueWhole(t *testing.T) {
 	t.Parallel()
 	p := newPlaza(t)
 	row := order("{\"a\": \"\u00e4\t\U0001F680\"}")
@@ -274,7 +274,7 @@ func TestNothingOfARowIsLostOnTheWayIntoAQueue(t *testing.T) {
 	}
 }
 
-func TestARepetitionOfARowIsNoSecondMessageOfAFIFOQueue(t *testing.T) {
+func TestFIFOQueueKeepsOneMessageOfARepeatedRow(t *testing.T) {
 	t.Parallel()
 	p := newPlaza(t)
 	s := p.sqs(sender.SQSOptions{Queue: "mail.fifo"})
@@ -290,7 +290,7 @@ func TestARepetitionOfARowIsNoSecondMessageOfAFIFOQueue(t *testing.T) {
 	}
 }
 
-func TestNoByteOfABase64PayloadIsLost(t *testing.T) {
+func TestBase64PayloadKeepsEveryByte(t *testing.T) {
 	t.Parallel()
 	p := newPlaza(t)
 	row := order("")
@@ -310,7 +310,7 @@ func TestNoByteOfABase64PayloadIsLost(t *testing.T) {
 	}
 }
 
-func TestNoRowIsSentThatAQueueCannotCarry(t *testing.T) {
+func TestRowThatAQueueCannotCarryIsPermanent(t *testing.T) {
 	t.Parallel()
 	p := newPlaza(t)
 	with := func(change func(*outbox.Row)) outbox.Row {
@@ -343,7 +343,7 @@ func TestNoRowIsSentThatAQueueCannotCarry(t *testing.T) {
 		{"larger in Base64", p.sqs(sender.SQSOptions{Base64: true}), of((1<<20-key)/4*3 + 1), "landfall.sqs.payload_too_large"},
 		{"the largest for a group", p.group(), of(1<<20 - 4<<10 - id), ""},
 		{"larger for a group", p.group(), of(1<<20 - 4<<10 - id + 1), "landfall.group.payload_too_large"},
-		{"a trace that is none", p.sqs(sender.SQSOptions{}), with(func(r *outbox.Row) { r.Trace = "\x00" }), ""},
+		{"a malformed trace", p.sqs(sender.SQSOptions{}), with(func(r *outbox.Row) { r.Trace = "\x00" }), ""},
 	} {
 		want := unsent(outbox.Permanent(c.want))
 		if c.want == "" {
@@ -361,7 +361,7 @@ func TestNoRowIsSentThatAQueueCannotCarry(t *testing.T) {
 }
 
 // The SDK's own retries must not come between: one message at most, and never called refused.
-func TestAMessageThatMayHaveArrivedIsNotSentAgain(t *testing.T) {
+func TestMessageThatMayHaveArrivedIsSentOnce(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name    string
@@ -397,7 +397,7 @@ func TestAMessageThatMayHaveArrivedIsNotSentAgain(t *testing.T) {
 }
 
 // What ends before there is a connection has not arrived, though its error may read like one of a lost answer.
-func TestAMessageThatNeverLeftIsNotCalledUnknown(t *testing.T) {
+func TestMessageThatNeverLeftIsRetryable(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*sqs.Options){
 		"no connection in time": func(o *sqs.Options) {
@@ -431,7 +431,7 @@ func TestAMessageThatNeverLeftIsNotCalledUnknown(t *testing.T) {
 	}
 }
 
-func TestAQueueThatIsNotFoundIsSentNothing(t *testing.T) {
+func TestMissingQueueIsRetryable(t *testing.T) {
 	t.Parallel()
 	p := newPlaza(t)
 	if got := p.sqs(sender.SQSOptions{Queue: "nowhere"}).Send(t.Context(), order("{}")); got != unsent(outbox.Retryable("landfall.sqs.non_existent_queue", 0)) {
