@@ -96,27 +96,36 @@ func secondsOf(value string) (seconds int64, ok bool) {
 }
 
 // dates are the forms of dates that remotes send, after "GMT" and the like were made "+0000": the three of RFC 9110
-// (section 5.6.7), those of e-mail, cookies and the Unix command, and ISO 8601. A date without a zone is one of UTC.
+// (section 5.6.7), those of e-mail, cookies, the Unix command and JavaScript, and ISO 8601. A date without a zone is UTC.
 var dates = []string{
 	"Mon, 2 Jan 2006 15:04:05 -0700",
+	"Mon, 2 Jan 2006 15:04:05 -07:00",
 	"2 Jan 2006 15:04:05 -0700",
 	"Monday, 02-Jan-06 15:04:05 -0700",
 	"Mon, 02-Jan-2006 15:04:05 -0700",
 	time.ANSIC,
 	"Mon Jan _2 15:04:05 -0700 2006",
+	"Mon Jan 2 2006 15:04:05 -0700",
 	time.RFC3339,
+	"2006-01-02T15:04Z07:00",
 	"2006-01-02T15:04:05-0700",
 	"2006-01-02T15:04:05",
+	"20060102T150405Z0700",
 	"2006-01-02 15:04:05 -0700",
 	"2006-01-02 15:04:05Z07:00",
 	time.DateTime,
 }
 
-// utc matches the names of UTC: other names of zones mean different zones to different readers.
-var utc = regexp.MustCompile(` (GMT|UTC|UT|Z)( |$)`)
+var (
+	// utc matches the names of UTC. The names of other zones mean different zones to different readers.
+	utc = regexp.MustCompile(` (?:GMT|UTC|UT|Z)(?:\+0000)?( |$)`)
+	// zoneName matches the name that JavaScript puts behind a date.
+	zoneName = regexp.MustCompile(` \([A-Z ]+\)$`)
+)
 
 func dateOf(value string) (at time.Time, ok bool) {
-	value = utc.ReplaceAllString(strings.TrimSpace(value), " +0000$2")
+	value = zoneName.ReplaceAllString(strings.ToUpper(strings.TrimSpace(value)), "")
+	value = utc.ReplaceAllString(value, " +0000$1")
 	for _, form := range dates {
 		if at, err := time.Parse(form, value); err == nil {
 			return at, true
