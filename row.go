@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"maps"
 	"net/textproto"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -201,10 +200,6 @@ func (c *checker) time(field string, t time.Time) {
 	}
 }
 
-// traceparent is https://www.w3.org/TR/trace-context/#traceparent-header, as version 00 has it;
-// what later versions may append is not passed on.
-var traceparent = regexp.MustCompile(`^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
-
 func (c *checker) texts() {
 	if !visible(c.row.ContentType, maxContentType) {
 		c.failf("ContentType", "is not visible ASCII with inner spaces, at most %d bytes", maxContentType)
@@ -212,7 +207,7 @@ func (c *checker) texts() {
 	if id := c.row.CommandID; len(id) > maxCommandID || !utf8.ValidString(id) || strings.ContainsFunc(id, unicode.IsControl) {
 		c.failf("CommandID", "is not UTF-8 without control characters, at most %d bytes", maxCommandID)
 	}
-	if c.row.Trace != "" && !traceparent.MatchString(c.row.Trace) {
+	if c.row.Trace != "" && outbox.Traceparent(c.row.Trace) == "" {
 		c.failf("Trace", "is not a W3C traceparent (00-<32 hex digits>-<16 hex digits>-<2 hex digits>)")
 	}
 }

@@ -53,7 +53,7 @@ func TestBuiltFunctionRefusesEventsOfAnotherShape(t *testing.T) {
 	}
 
 	b.Put("charge", "order-3", "three")
-	b.RefusesOtherEvents("neither a schedule's")
+	b.RefusesOtherEvents("unknown event: want a schedule's")
 	if row := b.Row("charge", "order-3"); row.Status != outbox.StatusPending {
 		t.Errorf("an event of another shape made the row %s", row.Status)
 	}

@@ -14,7 +14,7 @@ type handler struct{ function *setup.Function }
 // handle is one sweep. An error means that the controls could not be read, some lane not listed or some row not claimed:
 // the invocation counts as failed, the next one finds the rest.
 func (h *handler) handle(ctx context.Context, event json.RawMessage) (setup.Answer, error) {
-	share, err := setup.ParseShare(event)
+	partition, err := setup.ParsePartition(event)
 	if err != nil {
 		return setup.Answer{}, err
 	}
@@ -22,7 +22,7 @@ func (h *handler) handle(ctx context.Context, event json.RawMessage) (setup.Answ
 	if err != nil {
 		return setup.Answer{}, err
 	}
-	dispatcher.Part, dispatcher.Of = share.Part, share.Of
+	dispatcher.Part, dispatcher.Of = partition.Part, partition.Of
 	report, err := dispatcher.RunOnce(ctx)
 	return setup.AnswerOf(report), errors.Join(err, observer.Flush())
 }

@@ -27,7 +27,7 @@ type answer struct {
 // handle is one run. An error means that some lane could not be listed or some row not read or settled: the
 // invocation counts as failed, the next one finds the rest.
 func (h *handler) handle(ctx context.Context, event json.RawMessage) (answer, error) {
-	share, err := setup.ParseShare(event)
+	partition, err := setup.ParsePartition(event)
 	if err != nil {
 		return answer{}, err
 	}
@@ -38,7 +38,7 @@ func (h *handler) handle(ctx context.Context, event json.RawMessage) (answer, er
 	observer := h.function.Observer(requestID)
 	reconciler := outbox.Reconciler{
 		Store: h.function.Store, Destinations: h.function.Destinations, Concurrency: h.function.Config.Concurrency,
-		Observer: observer, Part: share.Part, Of: share.Of,
+		Observer: observer, Part: partition.Part, Of: partition.Of,
 	}
 	report, err := reconciler.RunOnce(ctx)
 	return answer{

@@ -32,7 +32,7 @@ func TestBuiltFunctionUnderstandsItsEventsAndAnswers(t *testing.T) {
 	}
 	doubt(b, "mail", "secret-mail")
 
-	b.RefusesOtherEvents("neither a schedule's")
+	b.RefusesOtherEvents("unknown event: want a schedule's")
 	if row := b.Row("charge", "landed"); row.Status != outbox.StatusOutcomeUnknown {
 		t.Errorf("an event of another shape made the row %s", row.Status)
 	}

@@ -171,11 +171,16 @@ func TestEachAlarmHasARunbook(t *testing.T) {
 	}
 }
 
-// TestNoGraphShowsAMetricThatNobodyWrites compares the dashboard with what package observe documents.
-func TestNoGraphShowsAMetricThatNobodyWrites(t *testing.T) {
-	documentation, err := os.ReadFile("../../internal/observe/doc.go")
+// TestTheMetricsPageHasEveryMetricThatIsShownOrAlarmed compares the dashboard and the alarms with docs/metrics.md, which
+// package observe holds to its code.
+func TestTheMetricsPageHasEveryMetricThatIsShownOrAlarmed(t *testing.T) {
+	page, err := os.ReadFile("../../docs/metrics.md")
 	if err != nil {
 		t.Fatal(err)
+	}
+	runbooks := map[string]string{} // the last column of the page's tables, by metric
+	for _, row := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\|.*\\|([^|]*)\\|$").FindAllStringSubmatch(string(page), -1) {
+		runbooks[row[1]] = strings.TrimSpace(row[2])
 	}
 	got := synth(t, props(t, everything))
 	_, dashboard := got.one("CloudWatch::Dashboard", "LandfallDashboard")
@@ -183,15 +188,26 @@ func TestNoGraphShowsAMetricThatNobodyWrites(t *testing.T) {
 	if len(shown) < 25 {
 		t.Fatalf("the dashboard has %d of Landfall's own metrics", len(shown))
 	}
-	written := func(name string) bool { return strings.Contains(string(documentation), "\n//\t"+name+" ") }
 	for _, name := range shown {
-		if !written(name[1]) {
-			t.Errorf("%s is shown, but not written", name[1])
+		if _, written := runbooks[name[1]]; !written {
+			t.Errorf("the dashboard shows %s, which docs/metrics.md does not have", name[1])
 		}
 	}
+	alarmed := map[string]bool{}
 	for id, alarm := range got.all("CloudWatch::Alarm") {
-		if name, _ := alarm.Properties["MetricName"].(string); alarm.Properties["Namespace"] == "Landfall/Landfall" && !written(name) {
-			t.Errorf("%s watches %s, which nobody writes", id, name)
+		name, _ := alarm.Properties["MetricName"].(string)
+		if alarm.Properties["Namespace"] != "Landfall/Landfall" {
+			continue
+		}
+		alarmed[name] = true
+		_, anchor, _ := strings.Cut(alarm.Properties["AlarmDescription"].(string), landfallcdk.DefaultRunbooks+"#")
+		if !strings.HasSuffix(runbooks[name], "(operations.md#"+anchor+")") {
+			t.Errorf("%s watches %s: docs/metrics.md names the alarm %q, want a link to operations.md#%s", id, name, runbooks[name], anchor)
+		}
+	}
+	for name, runbook := range runbooks {
+		if runbook != "" && !alarmed[name] {
+			t.Errorf("docs/metrics.md names an alarm on %s, and no alarm watches it", name)
 		}
 	}
 }

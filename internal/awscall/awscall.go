@@ -1,6 +1,6 @@
-// Package awscall says what is known of a call of an AWS service that ended in an error: whether it demonstrably had
-// no effect, and by which word the trouble may appear in logs. Whoever needs to know lets the SDK send a request once
-// (aws.NopRetryer): of several, only the last one's error would be there.
+// Package awscall classifies the errors of calls to AWS services: whether a call demonstrably had no effect, and which word
+// for the trouble is safe to log. Callers must let the SDK send a request only once (aws.NopRetryer): of several requests,
+// only the last one's error would be known.
 package awscall
 
 import (
@@ -37,7 +37,7 @@ func Throttled(code string) bool {
 	return throttled
 }
 
-// AboutContent reports whether a refusal of SQS is about what was sent, and not about who sent it, where or how often.
+// AboutContent reports whether SQS refused the content of a message, and not its sender, its queue or its rate.
 func AboutContent(code string) bool {
 	return slices.ContainsFunc([]string{
 		"InvalidMessageContents", "InvalidParameterValue", "InvalidAttributeValue", "MissingParameter",
@@ -50,7 +50,7 @@ func notConnected(err error) bool {
 	return errors.As(err, &dial) && dial.Op == "dial"
 }
 
-// What Code says where the service itself has said nothing.
+// The words of [Code] for errors without a code of the service's own.
 const (
 	NotConnected = "NotConnected"
 	NoAnswer     = "NoAnswer" // in time
@@ -60,8 +60,8 @@ const (
 
 var word = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
 
-// Code is one word for the trouble, the service's own where it has given one. It is free of what was sent, which the
-// text of an error may quote.
+// Code is one word for the trouble, the service's own if it gave one. It contains nothing of the request, which the text of
+// an error may quote.
 func Code(err error) string {
 	var failure smithy.APIError
 	var timeout net.Error
@@ -79,7 +79,7 @@ func Code(err error) string {
 	return UnknownError
 }
 
-// Word is an error code if it looks like one, else UnknownError.
+// Word returns code if it has the form of an error code, else UnknownError.
 func Word(code string) string {
 	if !word.MatchString(code) {
 		return UnknownError

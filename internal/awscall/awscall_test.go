@@ -16,7 +16,7 @@ import (
 	"github.com/landfall-dev/landfall/internal/awscall"
 )
 
-// send sends a message to whoever listens at a URL and returns the error.
+// send sends a message to an endpoint and returns the error.
 func send(ctx context.Context, endpoint string) error {
 	client := sqs.NewFromConfig(aws.Config{
 		Region: "us-east-1", BaseEndpoint: &endpoint, Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
@@ -25,8 +25,8 @@ func send(ctx context.Context, endpoint string) error {
 	return err
 }
 
-// TestNothingIsCalledRefusedThatMayHaveBeenDone asks real sockets.
-func TestNothingIsCalledRefusedThatMayHaveBeenDone(t *testing.T) {
+// TestOnlyACallWithoutEffectIsRefused uses real sockets.
+func TestOnlyACallWithoutEffectIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		status  int
@@ -59,13 +59,13 @@ func TestNothingIsCalledRefusedThatMayHaveBeenDone(t *testing.T) {
 	}
 }
 
-func TestNoTroubleOfTheLineIsMistaken(t *testing.T) {
+func TestTroubleOfTheConnectionHasItsCode(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	nobody := "http://" + l.Addr().String()
+	closed := "http://" + l.Addr().String()
 	l.Close()
 	silent, asked := make(chan struct{}), make(chan struct{})
 	remote := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -82,7 +82,7 @@ func TestNoTroubleOfTheLineIsMistaken(t *testing.T) {
 		refused bool
 		want    string
 	}{
-		"nobody listens":   {nobody, true, awscall.NotConnected},
+		"nothing listens":  {closed, true, awscall.NotConnected},
 		"it is cut":        {remote.URL + "/cut", false, awscall.Cut},
 		"it takes forever": {remote.URL, false, awscall.NoAnswer},
 	} {

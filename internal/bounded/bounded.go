@@ -1,4 +1,4 @@
-// Package bounded makes calls and waits that end in time, whatever happens to what is called.
+// Package bounded makes calls and waits that end in time, even if the callee hangs.
 package bounded
 
 import (

@@ -1,11 +1,11 @@
-// Package egress is how Landfall speaks HTTP to the outside: one request on one connection, and an exact account of
-// how far it got. Senders and lookups build on it; what an answer means is theirs to say.
+// Package egress makes HTTP requests to remotes: one request on one connection, with an exact account of how far it got.
+// Senders and lookups build on it. It knows nothing of rows, and does not decide what an answer means.
 //
-// An exchange is a fresh HTTP/1.1 connection with one request, rendered before anything is dialled and written once.
-// Nothing is ever repeated or redirected: the wire format is net/http's, its Transport is not in use, because that
-// resends what it takes for safe (any request with an Idempotency-Key) and does not tell whether a request was
-// written to its end. Proxies of the environment are not used either: one would resolve names and connect where the
-// guard of this package cannot see it, and could repeat what it was given.
+// An exchange is a fresh HTTP/1.1 connection with one request, which is rendered before anything is dialled and written
+// once. Nothing is repeated or redirected. The wire format is net/http's, but its Transport is not used: it resends
+// requests that it considers safe (any with an Idempotency-Key), and does not report whether a request was written to its
+// end. Proxies of the environment are not used either: a proxy would resolve names and connect where the guard of this
+// package cannot see it, and could repeat the request.
 //
 // No error text leaves the package, only a [Trouble]: texts of net and crypto/tls quote URLs and what remotes sent.
 package egress
@@ -14,7 +14,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -30,8 +29,6 @@ type Options struct {
 	// AllowPrivate lets connections go to loopback, private and shared addresses (RFC 1918, RFC 6598, RFC 4193).
 	// Link-local and metadata addresses stay out of bounds. Defaults to false.
 	AllowPrivate bool
-	// RootCAs are whom to trust. Defaults to the roots of the system.
-	RootCAs *x509.CertPool
 }
 
 // Client makes exchanges. It may be used from several goroutines at once. Make one per destination with [New]: it
@@ -46,7 +43,6 @@ func New(o Options) *Client {
 	return &Client{
 		guard: newGuard(o.AllowPrivate),
 		tls: &tls.Config{
-			RootCAs: o.RootCAs,
 			// Offered, so that a server of other protocols alone can say so in the handshake, before anything is sent.
 			NextProtos:         []string{"http/1.1"},
 			ClientSessionCache: tls.NewLRUClientSessionCache(0),
@@ -76,7 +72,11 @@ func (c *Client) Do(ctx context.Context, req *http.Request) Exchange {
 	if over(ctx) {
 		return Exchange{Trouble: ConnectTimeout}
 	}
-	return exchange(ctx, raw, conn, req, wire)
+	x := exchange(ctx, raw, conn, req, wire)
+	if x.Answer != nil {
+		x.Answer.Body = decoded(x.Answer.Body, x.Answer.Header)
+	}
+	return x
 }
 
 // ports has the schemes that there are.

@@ -24,7 +24,7 @@ func yes(c *egresstest.Conn) {
 	c.Drain()
 }
 
-func TestNothingLeavesBeforeAConnectionStands(t *testing.T) {
+func TestRequestWithoutAConnectionLeavesNothing(t *testing.T) {
 	t.Parallel()
 	gone, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -41,7 +41,7 @@ func TestNothingLeavesBeforeAConnectionStands(t *testing.T) {
 		url  string
 		want egress.Trouble
 	}{
-		{"nobody listens", t.Context(), closed, egress.ConnectRefused},
+		{"nothing listens", t.Context(), closed, egress.ConnectRefused},
 		{"no such name", t.Context(), "http://gone.test", egress.DNS},
 		{"port that does not exist", t.Context(), "http://127.0.0.1:70000", egress.Connect},
 		{"time is up", ended, remote.URL, egress.ConnectTimeout},
@@ -61,7 +61,7 @@ func TestNothingLeavesBeforeAConnectionStands(t *testing.T) {
 	}
 }
 
-func TestUnreadableBodyIsNotSentInPart(t *testing.T) {
+func TestRequestWithAnUnreadableBodyIsUnsendable(t *testing.T) {
 	t.Parallel()
 	remote := egresstest.Serve(t, yes)
 	req := post(t, remote.URL, 3)
@@ -75,33 +75,34 @@ func TestUnreadableBodyIsNotSentInPart(t *testing.T) {
 
 func TestHandshakeThatFailsSendsNothing(t *testing.T) {
 	t.Parallel()
-	good, trusted := egresstest.Certificate(t, "127.0.0.1", time.Now().Add(time.Hour))
-	expired, trustedOnce := egresstest.Certificate(t, "127.0.0.1", time.Now().Add(-time.Hour))
-	elsewhere, trustedElsewhere := egresstest.Certificate(t, "127.0.0.9", time.Now().Add(time.Hour))
+	inAnHour := time.Now().Add(time.Hour)
+	good := egresstest.Certificate(t, "127.0.0.1", inAnHour)
+	expired := egresstest.Certificate(t, "127.0.0.1", time.Now().Add(-time.Hour))
+	elsewhere := egresstest.Certificate(t, "127.0.0.9", inAnHour)
+	untrusted := egresstest.UntrustedCertificate(t, "127.0.0.1", inAnHour)
 	server := func(c tls.Certificate) *tls.Config { return &tls.Config{Certificates: []tls.Certificate{c}} }
 	old := server(good)
 	old.MaxVersion = tls.VersionTLS11
 	other := server(good)
 	other.NextProtos = []string{"smtp"}
 	for _, tc := range []struct {
-		name    string
-		server  *tls.Config // nil: none of TLS
-		script  func(*egresstest.Conn)
-		options egress.Options
-		want    egress.Trouble
+		name   string
+		server *tls.Config // nil: the server does not speak TLS
+		script func(*egresstest.Conn)
+		want   egress.Trouble
 	}{
-		{"untrusted", server(good), yes, egress.Options{}, egress.TLSCertificate},
-		{"expired", server(expired), yes, egress.Options{RootCAs: trustedOnce}, egress.TLSCertificate},
-		{"for another host", server(elsewhere), yes, egress.Options{RootCAs: trustedElsewhere}, egress.TLSCertificate},
-		{"too old", old, yes, egress.Options{RootCAs: trusted}, egress.TLS},
-		{"another protocol", other, yes, egress.Options{RootCAs: trusted}, egress.TLS},
-		{"no certificate", &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return nil, io.EOF }}, yes, egress.Options{RootCAs: trusted}, egress.TLS},
-		{"cut", nil, func(c *egresstest.Conn) { _, _ = c.Conn.Read(make([]byte, 1)) }, egress.Options{RootCAs: trusted}, egress.TLS},
-		{"reset", nil, func(c *egresstest.Conn) { _, _ = c.Conn.Read(make([]byte, 1)); c.Reset() }, egress.Options{RootCAs: trusted}, egress.TLS},
+		{"untrusted", server(untrusted), yes, egress.TLSCertificate},
+		{"expired", server(expired), yes, egress.TLSCertificate},
+		{"for another host", server(elsewhere), yes, egress.TLSCertificate},
+		{"too old", old, yes, egress.TLS},
+		{"another protocol", other, yes, egress.TLS},
+		{"no certificate", &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return nil, io.EOF }}, yes, egress.TLS},
+		{"cut", nil, func(c *egresstest.Conn) { _, _ = c.Conn.Read(make([]byte, 1)) }, egress.TLS},
+		{"reset", nil, func(c *egresstest.Conn) { _, _ = c.Conn.Read(make([]byte, 1)); c.Reset() }, egress.TLS},
 		{"plain HTTP", nil, func(c *egresstest.Conn) {
 			c.Say("HTTP/1.1 400 Plain HTTP\r\n\r\n")
 			c.Drain()
-		}, egress.Options{RootCAs: trusted}, egress.TLS},
+		}, egress.TLS},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -109,8 +110,7 @@ func TestHandshakeThatFailsSendsNothing(t *testing.T) {
 			if tc.server != nil {
 				remote = egresstest.ServeTLS(t, tc.server, tc.script)
 			}
-			tc.options.AllowPrivate = true
-			got := egress.New(tc.options).Do(t.Context(), post(t, "https"+remote.URL[len(remote.URL)-len("://127.0.0.1:00000"):], 100))
+			got := private().Do(t.Context(), post(t, "https"+remote.URL[len(remote.URL)-len("://127.0.0.1:00000"):], 100))
 			remote.Close(t)
 			if diff := cmp.Diff(egress.Exchange{Trouble: tc.want}, got); diff != "" {
 				t.Error(diff)
@@ -143,15 +143,15 @@ type frozen struct {
 
 func (f *frozen) Deadline() (time.Time, bool) { return time.Now().Add(-time.Second), f.passed.Load() }
 
-func TestProcessThatWasFrozenSendsNothingLate(t *testing.T) {
+func TestProcessThatWasFrozenPastItsDeadlineSendsNothing(t *testing.T) {
 	t.Parallel()
-	certificate, trusted := egresstest.Certificate(t, "127.0.0.1", time.Now().Add(time.Hour))
+	certificate := egresstest.Certificate(t, "127.0.0.1", time.Now().Add(time.Hour))
 	ctx := &frozen{Context: t.Context()}
 	remote := egresstest.ServeTLS(t, &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		ctx.passed.Store(true)
 		return &certificate, nil
 	}}, yes)
-	got := egress.New(egress.Options{AllowPrivate: true, RootCAs: trusted}).Do(ctx, post(t, remote.URL, 1))
+	got := private().Do(ctx, post(t, remote.URL, 1))
 	remote.Close(t)
 	if diff := cmp.Diff(egress.Exchange{Trouble: egress.ConnectTimeout}, got); diff != "" {
 		t.Error(diff)
@@ -161,9 +161,9 @@ func TestProcessThatWasFrozenSendsNothingLate(t *testing.T) {
 	}
 }
 
-// A remote that wakes up after the client has given up must not find a whole request in its socket that the client's
+// A remote that wakes up after the client has given up must not find a whole request in its socket, which the client's
 // kernel went on delivering.
-func TestRequestThatTimedOutIsNotDeliveredLater(t *testing.T) {
+func TestRequestThatTimedOutNeverArrivesWhole(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 20
 	done := make(chan struct{})
@@ -183,9 +183,9 @@ func TestRequestThatTimedOutIsNotDeliveredLater(t *testing.T) {
 	}
 }
 
-func TestConnectionIsNeverUsedTwice(t *testing.T) {
+func TestEachRequestHasItsOwnConnection(t *testing.T) {
 	t.Parallel()
-	certificate, trusted := egresstest.Certificate(t, "127.0.0.1", time.Now().Add(time.Hour))
+	certificate := egresstest.Certificate(t, "127.0.0.1", time.Now().Add(time.Hour))
 	var mu sync.Mutex
 	var resumed []bool
 	remote := egresstest.ServeTLS(t, &tls.Config{
@@ -202,7 +202,7 @@ func TestConnectionIsNeverUsedTwice(t *testing.T) {
 		c.Say("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: keep-alive\r\n\r\n")
 		c.Drain()
 	})
-	client := egress.New(egress.Options{AllowPrivate: true, RootCAs: trusted})
+	client := private()
 	for range 3 {
 		if x := client.Do(t.Context(), post(t, remote.URL, 0)); x.Answer == nil {
 			t.Fatalf("got %+v", x)
@@ -217,7 +217,7 @@ func TestConnectionIsNeverUsedTwice(t *testing.T) {
 	}
 }
 
-func TestLookupGoesTheSameWay(t *testing.T) {
+func TestRequestWithoutABodyIsExactToTheByte(t *testing.T) {
 	t.Parallel()
 	remote := egresstest.Serve(t, func(c *egresstest.Conn) {
 		c.Read()

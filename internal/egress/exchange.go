@@ -17,7 +17,7 @@ const (
 	MaxBody = 1 << 20
 )
 
-// Exchange is what is known of one request and its answer.
+// Exchange is everything that is known of one request and its answer.
 type Exchange struct {
 	// Began says that a connection stood and the request was given to it. If false, the remote cannot have seen
 	// any of it.
@@ -28,13 +28,17 @@ type Exchange struct {
 	Answer *Answer
 	// Trouble says why there is no Answer; "" if there is one.
 	Trouble Trouble
+	// Stale says that the remote refused the request's secret (401, 403), and that the secret has changed since or cannot
+	// be read again. The refusal then says nothing about the next request.
+	Stale bool
 }
 
 // Answer is a final answer, status 200 to 599.
 type Answer struct {
 	Status int
 	Header http.Header
-	// Body is the whole body; nil if it was cut or is longer than MaxBody.
+	// Body is the whole body without its Content-Encoding. It is nil if the body was cut, is longer than MaxBody, or has an
+	// encoding that is broken or is not gzip.
 	Body []byte
 }
 
@@ -67,8 +71,8 @@ func exchange(ctx context.Context, raw, conn net.Conn, req *http.Request, wire [
 	return x
 }
 
-// abort closes a connection and throws away what has not left yet, so that the network does not deliver the rest of
-// a request later, when nobody waits for it any more.
+// abort closes a connection and discards the bytes that have not left yet, so that the network does not deliver the rest
+// of a request after the attempt has ended.
 func abort(conn net.Conn) {
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)
@@ -76,11 +80,11 @@ func abort(conn net.Conn) {
 	_ = conn.Close()
 }
 
-// errAnswer says that the answer is not one of HTTP/1, or not within bounds.
-var errAnswer = errors.New("no answer of HTTP/1")
+// errAnswer: the answer is not HTTP/1, or exceeds its bounds.
+var errAnswer = errors.New("not an answer of HTTP/1")
 
-// readHead reads heads up to the final one. Interim answers (1xx) say nothing about the outcome. A switch of protocols
-// was not asked for.
+// readHead reads heads up to the final one. Interim answers (1xx) say nothing about the outcome. A switch of protocols is
+// an error: the request did not ask for one.
 func readHead(in *bufio.Reader, req *http.Request) (*http.Response, error) {
 	for {
 		resp, err := http.ReadResponse(in, req)
@@ -95,7 +99,7 @@ func readHead(in *bufio.Reader, req *http.Request) (*http.Response, error) {
 	}
 }
 
-// readBody returns the whole body or nil. What a body costs on the wire beyond its length is bounded as well.
+// readBody returns the whole body or nil. It also bounds what the body costs on the wire beyond its length, as chunks do.
 func readBody(body io.Reader, from *source) []byte {
 	from.left = 2 * MaxBody
 	content, err := io.ReadAll(io.LimitReader(body, MaxBody+1))

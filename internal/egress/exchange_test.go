@@ -23,7 +23,7 @@ func post(t testing.TB, url string, size int) *http.Request {
 
 func private() *egress.Client { return egress.New(egress.Options{AllowPrivate: true}) }
 
-func TestExchangeIsNeverMoreOrLessThanWhatHappened(t *testing.T) {
+func TestExchangeReportsExactlyWhatHappened(t *testing.T) {
 	t.Parallel()
 	says := func(text string) func(*egresstest.Conn) {
 		return func(c *egresstest.Conn) { c.Read(); c.Say(text) }

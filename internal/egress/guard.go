@@ -12,7 +12,7 @@ import (
 // errForbidden is why a connection to an address is not made.
 var errForbidden = errors.New("address is out of bounds")
 
-// What a destination with AllowPrivate may reach besides public addresses.
+// The addresses that a destination with AllowPrivate may reach besides public ones.
 var (
 	privateV4 = []netip.Prefix{
 		netip.MustParsePrefix("10.0.0.0/8"),
@@ -27,14 +27,14 @@ var (
 	}
 )
 
-// awsLocal is where EC2 keeps its metadata, resolver and clock for IPv6. It is within fc00::/7, but no remote: whoever
-// reads the metadata has the role's credentials.
+// awsLocal is where EC2 keeps its metadata, resolver and clock for IPv6. It lies within fc00::/7, but it holds no remote,
+// and its metadata contains the role's credentials.
 var awsLocal = netip.MustParsePrefix("fd00:ec2::/32")
 
-// guard decides, after names were resolved, which addresses are connected to: public ones, and private ones on
-// request. Never link-local addresses, among them the metadata of EC2 and ECS; never what is unspecified, multicast or
-// reserved; never addresses that stand for IPv4 ones in disguise (NAT64, 6to4, Teredo). Any port will do: the URL is
-// the operator's.
+// guard decides, after names were resolved, which addresses are connected to: public ones, and private ones if allowed. It
+// always refuses link-local addresses, among them the metadata of EC2 and ECS; unspecified, multicast and reserved
+// addresses; and addresses that embed an IPv4 address (NAT64, 6to4, Teredo). It allows any port, because the operator
+// chose the URL.
 type guard struct{ guardian *ssrf.Guardian }
 
 func newGuard(allowPrivate bool) guard {

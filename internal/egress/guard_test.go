@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestAddressOutOfBoundsIsNotConnectedTo(t *testing.T) {
+func TestAddressOutOfBoundsIsRefused(t *testing.T) {
 	t.Parallel()
 	const (
 		never   = 0

@@ -91,7 +91,7 @@ func answerQuestion(q []byte) []byte {
 	return reply
 }
 
-func TestNameDoesNotLeadOutOfBounds(t *testing.T) {
+func TestNameOfAnAddressOutOfBoundsIsRefused(t *testing.T) {
 	t.Parallel()
 	remote := egresstest.Serve(t, yes)
 	port := remote.URL[strings.LastIndex(remote.URL, ":"):]
@@ -126,7 +126,7 @@ func TestNameDoesNotLeadOutOfBounds(t *testing.T) {
 	}
 }
 
-func TestRefusedAddressDoesNotHideAGoodOne(t *testing.T) {
+func TestAllowedAddressIsReachedBehindARefusedOne(t *testing.T) {
 	t.Parallel()
 	remote := egresstest.Serve(t, yes)
 	port := remote.URL[strings.LastIndex(remote.URL, ":"):]
@@ -135,7 +135,7 @@ func TestRefusedAddressDoesNotHideAGoodOne(t *testing.T) {
 		t.Errorf("got %+v", x)
 	}
 	remote.Close(t)
-	// And a good one where nobody listens is no matter of policy.
+	// An allowed address where nothing listens is not a refusal by policy.
 	if x := private().Do(t.Context(), post(t, "http://mixed.test"+port, 1)); x.Trouble == egress.AddressRefused || x.Began {
 		t.Errorf("got %+v", x)
 	}

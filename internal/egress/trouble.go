@@ -7,20 +7,21 @@ import (
 	"syscall"
 )
 
-// Trouble says in one word why there is no answer. The words are stable: codes of rows are made of them.
+// Trouble says in one word why there is no answer: one of the words below, or of [secrets.Trouble], if the secret for the
+// request was missing. The words are stable, because they are part of the codes on rows.
 type Trouble string
 
 // Before anything of the request left.
 const (
-	// Unsendable: the request is none that HTTP can carry.
+	// Unsendable: HTTP cannot carry the request.
 	Unsendable Trouble = "unsendable"
 	// DNS: the name of the host could not be resolved.
 	DNS Trouble = "dns"
-	// AddressRefused: the host has only addresses that the guard keeps out of bounds.
+	// AddressRefused: the guard refuses all addresses of the host.
 	AddressRefused Trouble = "address_refused"
-	// ConnectRefused: nobody listens.
+	// ConnectRefused: nothing listens there.
 	ConnectRefused Trouble = "connect_refused"
-	// ConnectTimeout: the time was up before the connection stood.
+	// ConnectTimeout: the time was up before the connection was made.
 	ConnectTimeout Trouble = "connect_timeout"
 	// Connect: no connection, for another reason.
 	Connect Trouble = "connect"
@@ -36,7 +37,7 @@ const (
 	NoAnswer Trouble = "no_answer"
 	// Cut: the connection ended before the head of a final answer was complete.
 	Cut Trouble = "cut"
-	// BadAnswer: what came is no answer of HTTP/1, or its head is longer than MaxHead.
+	// BadAnswer: the bytes that came are not an answer of HTTP/1, or its head is longer than MaxHead.
 	BadAnswer Trouble = "bad_answer"
 )
 
@@ -60,7 +61,7 @@ func handshakeTrouble(err error) Trouble {
 	return TLS
 }
 
-// answerTrouble tells a connection that ended from one that brought nonsense.
+// answerTrouble distinguishes a connection that ended from one that brought nonsense.
 func answerTrouble(over, ended bool) Trouble {
 	switch {
 	case over:

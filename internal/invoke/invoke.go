@@ -1,5 +1,5 @@
-// Package invoke calls functions of AWS Lambda synchronously, each call at most once: whether a function that may have
-// run is called again is for the caller to decide. It knows nothing of what is asked or answered.
+// Package invoke calls functions of AWS Lambda synchronously, each call at most once. Whether to call a function again
+// that may have run is the caller's decision. The package knows nothing of events and answers.
 package invoke
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 )
 
-// MaxAnswerBytes bounds what is read of an answer. Lambda itself allows for 6 MB
+// MaxAnswerBytes bounds an answer. Lambda itself allows 6 MB
 // (https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html).
 const MaxAnswerBytes = 1 << 20
 
@@ -25,19 +25,19 @@ const AnswerTooLarge = "Landfall.AnswerTooLarge"
 // Invoker calls functions. Make one with [New]; it may be used from several goroutines at once.
 type Invoker struct{ client *lambda.Client }
 
-// New returns an Invoker for an account and region. Of the configuration's HTTP client and retries nothing is kept:
-// the time that a call takes is its context's alone, and the SDK does not repeat.
+// New returns an Invoker for an account and region. It does not use the configuration's HTTP client and retries: only the
+// context bounds the time of a call, and the SDK does not repeat a call.
 func New(cfg aws.Config) *Invoker {
 	return &Invoker{lambda.NewFromConfig(cfg, func(o *lambda.Options) {
-		o.HTTPClient = bounded{awshttp.NewBuildableClient()}
+		o.HTTPClient = boundedClient{awshttp.NewBuildableClient()}
 		o.Retryer = aws.NopRetryer{}
 	})}
 }
 
 // Invoke calls a function, by its name, name:alias or ARN, with an event, JSON of at most 6 MB, and waits for its answer
-// until ctx ends. functionError is not "" if the function failed, ran out of its time or answered too much; the answer is
-// then the runtime's description, which may repeat the event. An error says that no answer came; package awscall tells
-// whether the function demonstrably did not run. Its text holds nothing of the event.
+// until ctx ends. If the function failed, ran out of time or gave an answer that is too large, functionError says so; the
+// answer is then the runtime's description, which may repeat the event. An error means that no answer came; package
+// awscall tells whether the function demonstrably did not run. The error's text contains nothing of the event.
 func (i *Invoker) Invoke(ctx context.Context, function string, event []byte) (answer []byte, functionError string, err error) {
 	out, err := i.client.Invoke(ctx, &lambda.InvokeInput{FunctionName: &function, Payload: event})
 	switch {
@@ -51,12 +51,12 @@ func (i *Invoker) Invoke(ctx context.Context, function string, event []byte) (an
 
 var errTooLarge = errors.New("the answer is too large")
 
-// bounded stops reading answers at the bound.
-type bounded struct{ aws.HTTPClient }
+// boundedClient stops reading an answer at the bound.
+type boundedClient struct{ client aws.HTTPClient }
 
-// Do sends a body of its own: the SDK closes its body once an answer begins, while net/http may still be looking whether
-// it has ended, and would take that for an error and cut the answer.
-func (b bounded) Do(r *http.Request) (*http.Response, error) {
+// Do sends a copy of the body. The SDK closes its own body once an answer begins, while net/http may still be checking
+// whether the body has ended; net/http would report that as an error and cut the answer.
+func (b boundedClient) Do(r *http.Request) (*http.Response, error) {
 	if r.Body != nil {
 		event, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -65,23 +65,25 @@ func (b bounded) Do(r *http.Request) (*http.Response, error) {
 		r = r.Clone(r.Context())
 		r.Body, r.GetBody = io.NopCloser(bytes.NewReader(event)), nil
 	}
-	resp, err := b.HTTPClient.Do(r)
+	resp, err := b.client.Do(r)
 	if err == nil {
-		resp.Body = &body{ReadCloser: resp.Body, left: MaxAnswerBytes}
+		resp.Body = &boundedBody{body: resp.Body, left: MaxAnswerBytes}
 	}
 	return resp, err
 }
 
-type body struct {
-	io.ReadCloser
+type boundedBody struct {
+	body io.ReadCloser
 	left int64 // -1: beyond the bound
 }
 
-func (b *body) Read(p []byte) (int, error) {
+func (b *boundedBody) Close() error { return b.body.Close() }
+
+func (b *boundedBody) Read(p []byte) (int, error) {
 	if b.left < 0 {
 		return 0, errTooLarge
 	}
-	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left+1)])
+	n, err := b.body.Read(p[:min(int64(len(p)), b.left+1)])
 	if b.left -= int64(n); b.left < 0 {
 		return n - 1, errTooLarge
 	}

@@ -38,7 +38,7 @@ func refusal(status int, code string) string {
 	return fmt.Sprintf("HTTP/1.1 %d No\r\nX-Amzn-Errortype: %s\r\nContent-Length: %d\r\n\r\n%s", status, code, len(body), body)
 }
 
-func TestNoCallIsRepeatedAndNoAnswerIsTakenForAnother(t *testing.T) {
+func TestCallIsMadeOnceAndItsAnswerReportedExactly(t *testing.T) {
 	t.Parallel()
 	const crash = `{"errorType": "TypeError", "errorMessage": "oh"}`
 	full := strings.Repeat("x", invoke.MaxAnswerBytes)
@@ -102,7 +102,7 @@ func says(answer string) func(*egresstest.Conn) {
 	return func(c *egresstest.Conn) { c.Read(); c.Say(answer) }
 }
 
-func TestNobodyThereIsNotTakenForACall(t *testing.T) {
+func TestCallWithoutAConnectionIsRefused(t *testing.T) {
 	t.Parallel()
 	remote := egresstest.Serve(t, says(""))
 	remote.Close(t)
@@ -116,8 +116,8 @@ func TestNobodyThereIsNotTakenForACall(t *testing.T) {
 	}
 }
 
-// TestTheRequestIsTheOneThatLambdaKnows holds path, kind of invocation and event to the service's API.
-func TestTheRequestIsTheOneThatLambdaKnows(t *testing.T) {
+// TestRequestIsTheOneOfTheAPI holds path, kind of invocation and event to the service's API.
+func TestRequestIsTheOneOfTheAPI(t *testing.T) {
 	t.Parallel()
 	event := []byte(`{"a": "é"}`)
 	for function, path := range map[string]string{
@@ -141,7 +141,7 @@ func TestTheRequestIsTheOneThatLambdaKnows(t *testing.T) {
 	}
 }
 
-func TestAnswersSideBySideDoNotMix(t *testing.T) {
+func TestConcurrentCallsStayApart(t *testing.T) {
 	t.Parallel()
 	remote := egresstest.Serve(t, func(c *egresstest.Conn) {
 		body, _ := io.ReadAll(c.ReadHead().Body)

@@ -1,8 +1,8 @@
-// Package lookup has the lookups, one kind a file. A lookup asks a remote once what became of a row whose outcome is
-// not known, and reports what the remote said; what follows is the domain's to decide ([outbox.Resolve]).
+// Package lookup holds the lookups, one file for each kind. A lookup asks a remote once what became of a row whose outcome
+// is unknown, and reports what the remote said. What follows is the domain's decision ([outbox.Resolve]).
 //
-// A lookup believes nothing that its configuration does not name. Whatever else comes back, however strange, is
-// undecided with a code: a doubt may last, a wrong answer sends an effect twice or loses it.
+// A lookup believes only what its configuration names. Every other answer is undecided, with a code: doubt may last, but a
+// wrong answer sends an effect twice or loses it.
 //
-// lookuptest is the suite that each of them passes.
+// Every lookup passes the suite of package lookuptest.
 package lookup

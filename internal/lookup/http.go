@@ -3,34 +3,22 @@ package lookup
 import (
 	"cmp"
 	"context"
-	"crypto/x509"
-	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/landfall-dev/landfall/internal/egress"
 	"github.com/landfall-dev/landfall/internal/egress/secrets"
 	"github.com/landfall-dev/landfall/internal/outbox"
 )
 
-const (
-	// DefaultMethod of a lookup over HTTP.
-	DefaultMethod = "GET"
-	// MaxRefBytes bounds what is kept of the remote's name of an effect. A longer one is dropped: half a name is none.
-	MaxRefBytes = 512
+// DefaultMethod of a lookup over HTTP.
+const DefaultMethod = "GET"
 
-	userAgent = "Landfall (+https://github.com/landfall-dev/landfall)"
-)
-
-// The codes of kind http, all of undecided answers. Besides these there is "landfall.lookup.http.status_<status>", for
+// The codes of kind http, all of undecided answers. Besides these there are "landfall.lookup.http.status_<status>", for
 // 200 to 599, when no rule matched or the secret was stale, and "landfall.lookup.http.<word>" for each word of
-// [egress.Trouble], when there was no answer, and of [secrets.Trouble], when there was no secret to ask with.
+// [egress.Trouble], when there was no answer.
 const (
 	// CodeRefMissing: the URL needs the remote's reference, and the row has none. Nothing was asked.
 	CodeRefMissing = "landfall.lookup.http.ref_missing"
@@ -38,18 +26,18 @@ const (
 	CodePathUnsafe = "landfall.lookup.http.path_unsafe"
 	// CodeEarlyAnswer: the remote answered before it had the whole request.
 	CodeEarlyAnswer = "landfall.lookup.http.early_answer"
-	// CodeBodyIncomplete: a rule is about the body, which was cut or is longer than [egress.MaxBody].
+	// CodeBodyIncomplete: a rule needs the body, which was cut, is longer than [egress.MaxBody], or cannot be decoded.
 	CodeBodyIncomplete = "landfall.lookup.http.body_incomplete"
-	// CodeBodyInvalid: a rule is about the body, which is not one JSON document in UTF-8.
+	// CodeBodyInvalid: a rule needs the body, which is not one JSON document in UTF-8.
 	CodeBodyInvalid = "landfall.lookup.http.body_invalid"
-	// CodeBodyAmbiguous: a rule is about the body, in which an object has a name twice.
+	// CodeBodyAmbiguous: a rule needs the body, in which an object has a name twice.
 	CodeBodyAmbiguous = "landfall.lookup.http.body_ambiguous"
-	// CodeValueInvalid: a rule's pointer leads through or to something of another type than it takes for granted.
+	// CodeValueInvalid: a rule's pointer leads through or to a value of another type than the rule expects.
 	CodeValueInvalid = "landfall.lookup.http.value_invalid"
-	// CodeCached: a cache answered that there is no such thing. There was none when it asked, perhaps too early.
+	// CodeCached: a cache answered "not found". The effect may have happened since the cache asked.
 	CodeCached = "landfall.lookup.http.cached"
-	// CodePathDoubtful: there is no such thing at a path that the row's key or reference brought a slash, a backslash, a
-	// percent or a plus sign into. Servers say so of such a path without looking, or look elsewhere.
+	// CodePathDoubtful: the answer is "not found", and the row's key or reference brought a slash, a backslash, a percent
+	// or a plus sign into the path. Servers answer so about such a path without looking, or look elsewhere.
 	CodePathDoubtful = "landfall.lookup.http.path_doubtful"
 	// CodeRule: a rule says that this answer decides nothing.
 	CodeRule = "landfall.lookup.http.unresolved"
@@ -65,15 +53,11 @@ type HTTPOptions struct {
 	Headers map[string]string
 	// Method is GET, HEAD or POST, without a body. Defaults to DefaultMethod.
 	Method string
-	// RefHeader is the header of an answer that says what the remote calls the effect. Defaults to none.
-	RefHeader string
-	// RefPointer says where it is in the body instead, as a JSON pointer. Defaults to none.
-	RefPointer string
-	// RootCAs are whom to trust. Defaults to the roots of the system.
-	RootCAs *x509.CertPool
-	// Rules say what an answer means: the first that matches decides, and if none does, nothing is decided. Required.
+	// RefHeader and RefPointer: see [egress.RemoteOptions].
+	RefHeader, RefPointer string
+	// Rules say what an answer means. The first that matches decides; if none does, nothing is decided. Required.
 	Rules []Rule
-	// Secret is one more header, above Headers. Defaults to none.
+	// Secret is one more header, which replaces one of the same name in Headers. Defaults to none.
 	Secret *secrets.Header
 	// URL is a template: see [ParseTemplate]. Required.
 	URL string
@@ -81,66 +65,61 @@ type HTTPOptions struct {
 
 // HTTP asks a URL. Make one with [NewHTTP]; it may be used from several goroutines at once.
 type HTTP struct {
-	o        HTTPOptions
+	method   string
 	template Template
 	rules    []rule
-	ref      egress.Pointer
-	client   *egress.Client
+	remote   *egress.Remote
 }
 
 // NewHTTP returns a lookup. Errors never repeat the URL or a header's value: they may hold credentials.
 func NewHTTP(o HTTPOptions) (*HTTP, error) {
-	o.Method = cmp.Or(o.Method, DefaultMethod)
-	if !slices.Contains([]string{"GET", "HEAD", "POST"}, o.Method) {
-		return nil, fmt.Errorf("method %q: want GET, HEAD or POST", o.Method)
+	method := cmp.Or(o.Method, DefaultMethod)
+	if !slices.Contains([]string{"GET", "HEAD", "POST"}, method) {
+		return nil, fmt.Errorf("method %q: want GET, HEAD or POST", method)
 	}
 	template, err := ParseTemplate(o.URL)
 	if err != nil {
 		return nil, fmt.Errorf("url: %w", err)
 	}
-	rules, err := compile(o.Rules, o.Method)
+	rules, err := compile(o.Rules, method)
 	if err != nil {
 		return nil, err
 	}
-	if o.RefHeader != "" && o.RefPointer != "" {
-		return nil, errors.New("remote reference: want a header or a pointer, not both")
-	}
-	ref, err := egress.ParsePointer(o.RefPointer)
+	remote, err := egress.NewRemote(egress.RemoteOptions{
+		AllowPrivate: o.AllowPrivate, Headers: o.Headers, RefHeader: o.RefHeader, RefPointer: o.RefPointer, Secret: o.Secret,
+	})
 	if err != nil {
-		return nil, fmt.Errorf("remote reference: %w", err)
+		return nil, fmt.Errorf("lookup of kind http: %w", err)
 	}
-	for name, value := range o.Headers {
-		if !token.MatchString(name) || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
-			return nil, fmt.Errorf("header %q: want a name of letters, digits and hyphens, and a value without control characters", name)
-		}
-	}
-	client := egress.New(egress.Options{AllowPrivate: o.AllowPrivate, RootCAs: o.RootCAs})
-	return &HTTP{o: o, template: template, rules: rules, ref: ref, client: client}, nil
+	return &HTTP{method: method, template: template, rules: rules, remote: remote}, nil
 }
 
-var (
-	token       = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")                       // RFC 9110, section 5.6.2
-	traceparent = regexp.MustCompile("^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$") // W3C Trace Context
-)
-
-// Look makes one request and reports what the rules make of its answer. Without a complete head of a final answer
-// nothing is decided, nor by the refusal (401, 403) of a secret that has changed since, nor is it by a cache that there is
-// no such thing: the question asks caches not to answer, and an Age (RFC 9111, section 5.1) tells of one that does. Nor is it
-// by "no such thing" at a doubtful path: see [CodePathDoubtful]. Redirects are not followed; a rule may name their status.
+// Look makes one request and reports what the rules make of its answer. Nothing is decided
+//
+//   - without a complete head of a final answer,
+//   - by the refusal (401, 403) of a secret that has changed since,
+//   - by "not found" from a cache: the request asks caches not to answer, and an Age (RFC 9111, section 5.1) tells of one
+//     that does,
+//   - by "not found" at a doubtful path: see [CodePathDoubtful].
+//
+// Redirects are not followed; a rule may name their status.
 func (h *HTTP) Look(ctx context.Context, row outbox.Row) outbox.Answer {
 	target, code := h.template.Fill(row)
 	if code != "" {
 		return outbox.Answer{Code: code}
 	}
-	x, stale, trouble := h.o.Secret.Do(ctx, h.client, &http.Request{Method: h.o.Method, URL: target, Header: h.header(row)})
+	req := egress.Request{Method: h.method, URL: target, Headers: http.Header{}}
+	req.Defaults = http.Header{"Accept": {"application/json"}, "Cache-Control": {"no-cache"}}
+	if trace := outbox.Traceparent(row.Trace); trace != "" {
+		req.Headers.Set("Traceparent", trace)
+	}
+	x := h.remote.Do(ctx, req)
 	switch {
-	case trouble != "":
-		return outbox.Answer{Code: codePrefix + string(trouble)}
 	case x.Answer == nil:
 		return outbox.Answer{Code: codePrefix + string(x.Trouble)}
 	case !x.Written:
 		return outbox.Answer{Code: CodeEarlyAnswer}
-	case stale:
+	case x.Stale:
 		return outbox.Answer{Code: statusCode(x.Answer.Status)}
 	}
 	a := judge(h.rules, x.Answer)
@@ -150,40 +129,9 @@ func (h *HTTP) Look(ctx context.Context, row outbox.Row) outbox.Answer {
 	case a.Kind == outbox.AnswerNotFound && age != "" && age != "0":
 		return outbox.Answer{Code: CodeCached}
 	case a.Kind == outbox.AnswerCompleted:
-		a.Ref = h.refOf(x.Answer)
+		a.Ref = outbox.KeepableRef(h.remote.Ref(x.Answer))
 	}
 	return a
-}
-
-func (h *HTTP) header(row outbox.Row) http.Header {
-	header := http.Header{"Accept": {"application/json"}, "Cache-Control": {"no-cache"}, "User-Agent": {userAgent}}
-	for name, value := range h.o.Headers {
-		header.Set(name, value)
-	}
-	if traceparent.MatchString(row.Trace) {
-		header.Set("Traceparent", row.Trace)
-	}
-	return header
-}
-
-// refOf is what the answer calls the effect, or "" if it does not say so in a form that can be kept.
-func (h *HTTP) refOf(a *egress.Answer) string {
-	var ref string
-	switch {
-	case h.o.RefHeader != "":
-		ref = a.Header.Get(h.o.RefHeader)
-	case h.o.RefPointer != "":
-		ref, _ = h.ref.Find(a.Body)
-	}
-	return keepable(ref)
-}
-
-// keepable is a reference, or "" if it cannot be kept as it is.
-func keepable(ref string) string {
-	if len(ref) > MaxRefBytes || !utf8.ValidString(ref) || strings.ContainsFunc(ref, unicode.IsControl) {
-		return ""
-	}
-	return ref
 }
 
 func statusCode(status int) string { return codePrefix + "status_" + strconv.Itoa(status) }

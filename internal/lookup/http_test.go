@@ -56,6 +56,11 @@ func answer(status int, body string) string {
 	return fmt.Sprintf("HTTP/1.1 %d Status\r\nContent-Length: %d\r\n\r\n%s", status, len(body), body)
 }
 
+// encoded is an answer whose body is said to be encoded.
+func encoded(encoding, body string) string {
+	return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Encoding: %s\r\nContent-Length: %d\r\n\r\n%s", encoding, len(body), body)
+}
+
 // says answers one request, and closes.
 func says(answer string) func(*egresstest.Conn) {
 	return func(c *egresstest.Conn) { c.Read(); c.Say(answer) }
@@ -92,6 +97,9 @@ func TestHTTPPassesTheSuite(t *testing.T) {
 			case lookuptest.Completed:
 				body, _ := json.Marshal(map[string]string{"status": "succeeded", "id": "ref of " + key})
 				c.Say(answer(200, string(body)))
+			case lookuptest.Marks:
+				body, _ := json.Marshal(map[string]string{"status": "succeeded", "id": "ref of " + key})
+				c.Say(answer(200, "\ufeff"+string(body)))
 			default:
 				c.Say(answers[b])
 			}
@@ -112,10 +120,10 @@ func TestHTTPPassesTheSuite(t *testing.T) {
 	})
 }
 
-// TestNoAnswerIsBelievedBeyondItsRules is the table of strange answers.
-func TestNoAnswerIsBelievedBeyondItsRules(t *testing.T) {
+// TestAnswerDecidesOnlyWhatARuleSays is the table of strange answers.
+func TestAnswerDecidesOnlyWhatARuleSays(t *testing.T) {
 	t.Parallel()
-	// wide has rules that a careless reader would fall through to.
+	// wide has rules that would match if an earlier rule failed silently.
 	wide := append(byStatus[:3:3],
 		lookup.Rule{Status: 200, Pointer: "/count", Equals: "0", Then: outbox.AnswerNotFound},
 		lookup.Rule{Status: 200, Pointer: "/items/0/ok", Equals: "true", Then: outbox.AnswerCompleted},
@@ -146,7 +154,7 @@ func TestNoAnswerIsBelievedBeyondItsRules(t *testing.T) {
 		{"a redirect is not followed", says("HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n"), outbox.AnswerUnresolved, "status_302"},
 		{"a redirect with a rule", says("HTTP/1.1 301 Moved\r\nLocation: /charges/1\r\nContent-Length: 0\r\n\r\n"), outbox.AnswerCompleted, ""},
 		{"nothing there, says a cache", says("HTTP/1.1 404 Not\r\nAge: 3\r\nContent-Length: 0\r\n\r\n"), outbox.AnswerUnresolved, "cached"},
-		{"nothing there, says who asked anew", says("HTTP/1.1 404 Not\r\nAge: 0\r\nContent-Length: 0\r\n\r\n"), outbox.AnswerNotFound, ""},
+		{"nothing there, says a cache that has just asked", says("HTTP/1.1 404 Not\r\nAge: 0\r\nContent-Length: 0\r\n\r\n"), outbox.AnswerNotFound, ""},
 		{"it succeeded, says a cache", says("HTTP/1.1 200 OK\r\nAge: 3\r\n\r\n{\"status\": \"succeeded\"}"), outbox.AnswerCompleted, ""},
 		{"an interim answer", says("HTTP/1.1 103 Early\r\n\r\n" + answer(404, "")), outbox.AnswerNotFound, ""},
 		{"a body that was cut, which no rule is about", says("HTTP/1.1 404 Not\r\nContent-Length: 100\r\n\r\nx"), outbox.AnswerNotFound, ""},
@@ -158,8 +166,22 @@ func TestNoAnswerIsBelievedBeyondItsRules(t *testing.T) {
 		{"half of it", says(answer(200, `{"status": "failed"`)), outbox.AnswerUnresolved, "body_invalid"},
 		{"two documents", says(answer(200, `{"status": "failed"} {"status": "succeeded"}`)), outbox.AnswerUnresolved, "body_invalid"},
 		{"no UTF-8", says(answer(200, "{\"status\": \"failed\", \"x\": \"\xff\"}")), outbox.AnswerUnresolved, "body_invalid"},
-		{"a byte order mark", says(answer(200, "\ufeff{}")), outbox.AnswerUnresolved, "body_invalid"},
-		{"compressed unasked", says(answer(200, "\x1f\x8b\x08\x00")), outbox.AnswerUnresolved, "body_invalid"},
+		{"a byte order mark", says(answer(200, "\ufeff{\"status\": \"failed\"}")), outbox.AnswerFailed, ""},
+		{"two byte order marks", says(answer(200, "\ufeff\ufeff{}")), outbox.AnswerUnresolved, "body_invalid"},
+		{"compressed", says(encoded("gzip", egresstest.Gzip(`{"status": "failed"}`))), outbox.AnswerFailed, ""},
+		{"compressed, under the old name", says(encoded("X-GZip", egresstest.Gzip(`{"status": "failed"}`))), outbox.AnswerFailed, ""},
+		{"compressed twice", says(encoded("gzip, gzip", egresstest.Gzip(egresstest.Gzip(`{"status": "failed"}`)))), outbox.AnswerFailed, ""},
+		{"compressed, with a byte order mark", says(encoded("gzip", egresstest.Gzip("\ufeff{\"status\": \"failed\"}"))), outbox.AnswerFailed, ""},
+		{"not compressed, and says so", says(encoded("identity", `{"status": "failed"}`)), outbox.AnswerFailed, ""},
+		{"compressed, of a status alone", says("HTTP/1.1 404 Not\r\nContent-Encoding: gzip\r\n\r\nno gzip"), outbox.AnswerNotFound, ""},
+		{"compressed, unnamed", says(answer(200, egresstest.Gzip(`{"status": "failed"}`))), outbox.AnswerUnresolved, "body_invalid"},
+		{"compressed, the longest", says(encoded("gzip", egresstest.Gzip(`{"status": "failed"}`+strings.Repeat(" ", egress.MaxBody-20)))), outbox.AnswerFailed, ""},
+		{"compressed, a bomb", says(encoded("gzip", egresstest.Gzip(`{"status": "failed"}`+strings.Repeat(" ", egress.MaxBody-19)))), outbox.AnswerUnresolved, "body_incomplete"},
+		{"compressed, cut", says(encoded("gzip", egresstest.Gzip(`{"status": "failed"}`)[:20])), outbox.AnswerUnresolved, "body_incomplete"},
+		{"compressed, with a rest", says(encoded("gzip", egresstest.Gzip(`{"status": "failed"}`)+"x")), outbox.AnswerUnresolved, "body_incomplete"},
+		{"compressed, it says", says(encoded("gzip", `{"status": "failed"}`)), outbox.AnswerUnresolved, "body_incomplete"},
+		{"compressed in an unknown way", says(encoded("br", `{"status": "failed"}`)), outbox.AnswerUnresolved, "body_incomplete"},
+		{"compressed too often", says(encoded("gzip, gzip, gzip", egresstest.Gzip(egresstest.Gzip(egresstest.Gzip(`{"status": "failed"}`))))), outbox.AnswerUnresolved, "body_incomplete"},
 		{"nested without end", says(answer(200, deep)), outbox.AnswerUnresolved, "body_invalid"},
 		{"a name twice", says(answer(200, `{"status": "failed", "status": "succeeded"}`)), outbox.AnswerUnresolved, "body_ambiguous"},
 		{"a name twice, escaped", says(answer(200, `{"status": "failed", "st\u0061tus": "succeeded"}`)), outbox.AnswerUnresolved, "body_ambiguous"},
@@ -200,7 +222,7 @@ func TestNoAnswerIsBelievedBeyondItsRules(t *testing.T) {
 	}
 }
 
-func TestWhatIsFilledInNeverLeadsElsewhere(t *testing.T) {
+func TestKeyAndReferenceStayOnePartOfTheURL(t *testing.T) {
 	t.Parallel()
 	const byKey, byRef = "http://remote.test/by-key/{idempotency_key}", "http://remote.test/x?ref={remote_ref}&k={idempotency_key}"
 	for _, c := range []struct{ template, key, ref, want, code string }{
@@ -232,7 +254,7 @@ func TestWhatIsFilledInNeverLeadsElsewhere(t *testing.T) {
 }
 
 // Servers call a path with an encoded slash, or another character that they do not like, not found without looking.
-func TestNoRowIsSentAgainForTheSpellingOfItsKey(t *testing.T) {
+func TestNotFoundAtADoubtfulPathDecidesNothing(t *testing.T) {
 	t.Parallel()
 	const byKey, byRef, byQuery = "/by-key/{idempotency_key}", "/by-ref/{remote_ref}", "/search?key={idempotency_key}&ref={remote_ref}"
 	for _, c := range []struct {
@@ -262,7 +284,7 @@ func TestNoRowIsSentAgainForTheSpellingOfItsKey(t *testing.T) {
 	}
 }
 
-func TestNothingIsBelievedThatWasNotAskedInFull(t *testing.T) {
+func TestAnswerToHalfARequestDecidesNothing(t *testing.T) {
 	t.Parallel()
 	remote := egresstest.Serve(t, func(c *egresstest.Conn) { // it answers what it cannot have read
 		c.Say(answer(404, ""))
@@ -284,13 +306,13 @@ func TestNothingIsBelievedThatWasNotAskedInFull(t *testing.T) {
 	}
 }
 
-func TestRequest(t *testing.T) {
+func TestRequestCarriesTheRemotesHeadersAndNothingOfTheRow(t *testing.T) {
 	t.Parallel()
 	const trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	var got *http.Request
 	remote := egresstest.Serve(t, func(c *egresstest.Conn) {
 		got = c.ReadHead()
-		c.Say(answer(200, `{"id": "`+strings.Repeat("x", lookup.MaxRefBytes+1)+`"}`))
+		c.Say(answer(200, `{"id": "`+strings.Repeat("x", outbox.MaxRefBytes+1)+`"}`))
 	})
 	r := row()
 	r.Key, r.Trace, r.Payload, r.Headers = "a/b", trace, []byte("secret"), map[string]string{"X-Row": "secret"}
@@ -306,7 +328,7 @@ func TestRequest(t *testing.T) {
 		t.Errorf("%s %s with %d bytes", got.Method, got.RequestURI, got.ContentLength)
 	}
 	for name, want := range map[string]string{
-		"Authorization": "Bearer x", "Accept": "application/json", "Cache-Control": "no-cache", "Traceparent": trace, "X-Row": "", "Idempotency-Key": "",
+		"Authorization": "Bearer x", "Accept": "application/json", "Accept-Encoding": "identity", "Cache-Control": "no-cache", "Traceparent": trace, "X-Row": "", "Idempotency-Key": "",
 	} {
 		if v := got.Header.Get(name); v != want {
 			t.Errorf("%s: %q, want %q", name, v, want)
@@ -317,7 +339,7 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-func TestReferenceFromAHeader(t *testing.T) {
+func TestReferenceIsReadFromAHeader(t *testing.T) {
 	t.Parallel()
 	remote := egresstest.Serve(t, says("HTTP/1.1 200 OK\r\nX-Charge: ch_1\r\nContent-Length: 0\r\n\r\n"))
 	for method, want := range map[string]string{"GET": "ch_1", "HEAD": "ch_1"} {
@@ -330,7 +352,7 @@ func TestReferenceFromAHeader(t *testing.T) {
 	}
 }
 
-func TestNoLookupIsMadeThatCannotDecideOrLeaks(t *testing.T) {
+func TestWrongOptionsAreRefusedWithoutTheirSecrets(t *testing.T) {
 	t.Parallel()
 	const good = "https://remote.test/{idempotency_key}"
 	rules := func(r ...lookup.Rule) []lookup.Rule { return r }
@@ -354,11 +376,11 @@ func TestNoLookupIsMadeThatCannotDecideOrLeaks(t *testing.T) {
 		"an interim status":            {URL: good, Rules: rules(lookup.Rule{Status: 100, Then: outbox.AnswerNotFound})},
 		"a pointer without value":      {URL: good, Rules: rules(lookup.Rule{Status: 200, Pointer: "/x"})},
 		"a value without pointer":      {URL: good, Rules: rules(lookup.Rule{Status: 200, Equals: "x"})},
-		"a pointer that is none":       {URL: good, Rules: rules(lookup.Rule{Status: 200, Pointer: "x", Equals: "x"})},
+		"a malformed pointer":          {URL: good, Rules: rules(lookup.Rule{Status: 200, Pointer: "x", Equals: "x"})},
 		"a body of HEAD":               {URL: good, Method: "HEAD", Rules: byStatus},
-		"an answer that is none":       {URL: good, Rules: rules(lookup.Rule{Status: 200, Then: 9})},
+		"an unknown answer":            {URL: good, Rules: rules(lookup.Rule{Status: 200, Then: 9})},
 		"two references":               {URL: good, Rules: byStatus, RefHeader: "X", RefPointer: "/x"},
-		"a reference that is none":     {URL: good, Rules: byStatus, RefPointer: "x"},
+		"a malformed reference":        {URL: good, Rules: byStatus, RefPointer: "x"},
 		"a header in disguise":         {URL: good, Rules: byStatus, Headers: map[string]string{"X": "a\r\nsecret: b"}},
 		"a header without name":        {URL: good, Rules: byStatus, Headers: map[string]string{"": "secret"}},
 	} {

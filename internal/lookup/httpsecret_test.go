@@ -24,7 +24,7 @@ func (v *vault) GetSecretValue(context.Context, *secretsmanager.GetSecretValueIn
 }
 
 // Who is refused has learnt nothing, unless the refusal is of today's secret and a rule says what it means.
-func TestARefusedSecretDecidesNothingThatItsSuccessorCouldTellOtherwise(t *testing.T) {
+func TestRefusalOfARotatedSecretDecidesNothing(t *testing.T) {
 	t.Parallel()
 	rules := []lookup.Rule{{Status: 200, Then: outbox.AnswerCompleted}, {Status: 403, Then: outbox.AnswerNotFound}}
 	for _, tc := range []struct {

@@ -3,9 +3,11 @@ package lookup
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"regexp"
 	"time"
 
+	"github.com/landfall-dev/landfall/internal/egress"
 	"github.com/landfall-dev/landfall/internal/outbox"
 )
 
@@ -13,7 +15,7 @@ import (
 const (
 	// CodeInvoke: the function could not be invoked, or its answer did not come.
 	CodeInvoke = "landfall.lookup.lambda.invoke"
-	// CodeFunctionError: the function failed, ran out of its time, or answered more than anybody reads.
+	// CodeFunctionError: the function failed, ran out of time, or gave an answer that is too large.
 	CodeFunctionError = "landfall.lookup.lambda.function_error"
 	// CodeAnswerInvalid: the answer is not one JSON object in UTF-8, or lacks a known outcome.
 	CodeAnswerInvalid = "landfall.lookup.lambda.answer_invalid"
@@ -23,13 +25,13 @@ const (
 	CodeUnresolved = "landfall.lookup.lambda.unresolved"
 )
 
-// Invoker calls a function at most once and waits for its answer, which it bounds in size. functionError is not "" if
-// the function itself failed.
+// Invoker calls a function at most once and waits for its answer, which it bounds in size. If the function itself failed,
+// functionError says how.
 type Invoker interface {
 	Invoke(ctx context.Context, function string, event []byte) (answer []byte, functionError string, err error)
 }
 
-// Lambda asks a function: the way to write a lookup in any language.
+// Lambda asks a function, which may be written in any language.
 type Lambda struct {
 	// Function is a name or an ARN.
 	Function string
@@ -40,7 +42,7 @@ type Lambda struct {
 type question struct {
 	Destination    string `json:"destination"`
 	IdempotencyKey string `json:"idempotency_key"`
-	// RemoteRef is what the remote called the effect, if it got that far.
+	// RemoteRef is what the remote called the effect, if an attempt got that far.
 	RemoteRef string `json:"remote_ref,omitempty"`
 	// MaybeSince is when the first attempt that may have arrived was claimed, CreatedAt when the row was put.
 	MaybeSince time.Time `json:"maybe_since,omitzero"`
@@ -49,19 +51,16 @@ type question struct {
 	Trace      string    `json:"traceparent,omitempty"`
 }
 
-// Look invokes the function once with a question and believes its answer,
+// Look invokes the function once, with a question, and believes its answer,
 //
 //	{"outcome": "completed" | "failed" | "not_found" | "unresolved", "ref": TEXT, "code": CODE}
 //
-// of which all but the outcome is optional, and other members are ignored. A code is up to 100 letters, digits and
-// ._- in lower case; another is dropped.
+// Only the outcome is required; other members are ignored. A code has up to 100 characters, lower-case letters, digits
+// and ._-; any other code is dropped.
 func (l *Lambda) Look(ctx context.Context, row outbox.Row) outbox.Answer {
 	q := question{
 		Destination: row.Destination, IdempotencyKey: row.Key, RemoteRef: row.RemoteRef,
-		MaybeSince: row.MaybeSince.UTC(), CreatedAt: row.CreatedAt.UTC(), CommandID: row.CommandID,
-	}
-	if traceparent.MatchString(row.Trace) {
-		q.Trace = row.Trace
+		MaybeSince: row.MaybeSince.UTC(), CreatedAt: row.CreatedAt.UTC(), CommandID: row.CommandID, Trace: outbox.Traceparent(row.Trace),
 	}
 	event, err := json.Marshal(q)
 	if err != nil {
@@ -81,15 +80,14 @@ var stableCode = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,99}$`)
 
 // understand reads the answer of a function.
 func understand(body []byte) outbox.Answer {
-	document, code := decode(body)
-	switch code {
-	case "":
-	case CodeBodyAmbiguous:
+	document, err := egress.ParseDocument(body)
+	switch {
+	case errors.Is(err, egress.ErrAmbiguous):
 		return outbox.Answer{Code: CodeAnswerAmbiguous}
-	default:
+	case err != nil:
 		return outbox.Answer{Code: CodeAnswerInvalid}
 	}
-	object, _ := document.(map[string]any)
+	object, _ := document.Value.(map[string]any)
 	word, _ := object["outcome"].(string)
 	a := outbox.Answer{Kind: -1}
 	for _, kind := range []outbox.AnswerKind{outbox.AnswerCompleted, outbox.AnswerFailed, outbox.AnswerNotFound, outbox.AnswerUnresolved} {
@@ -104,7 +102,7 @@ func understand(body []byte) outbox.Answer {
 		a.Code = text
 	}
 	if text, _ := object["ref"].(string); a.Kind == outbox.AnswerCompleted {
-		a.Ref = keepable(text)
+		a.Ref = outbox.KeepableRef(text)
 	}
 	if a.Kind == outbox.AnswerUnresolved && a.Code == "" {
 		a.Code = CodeUnresolved

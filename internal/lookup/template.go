@@ -16,7 +16,7 @@ const (
 	RefPlaceholder = "{remote_ref}"
 )
 
-// Template is the URL of a lookup, with places for what tells one row from another.
+// Template is the URL of a lookup, with placeholders for the parts that differ from row to row.
 type Template string
 
 var braces = regexp.MustCompile(`\{[^{}]*\}?|\}`)
@@ -27,34 +27,34 @@ func ParseTemplate(text string) (Template, error) {
 	found := braces.FindAllString(text, -1)
 	for _, name := range found {
 		if name != KeyPlaceholder && name != RefPlaceholder {
-			return "", fmt.Errorf("no such placeholder: allowed are %s and %s", KeyPlaceholder, RefPlaceholder)
+			return "", fmt.Errorf("unknown placeholder: use %s or %s", KeyPlaceholder, RefPlaceholder)
 		}
 	}
 	if len(found) == 0 {
-		return "", fmt.Errorf("without %s or %s it asks the same for every row", KeyPlaceholder, RefPlaceholder)
+		return "", fmt.Errorf("no placeholder: write %s or %s where the row's own part belongs", KeyPlaceholder, RefPlaceholder)
 	}
 	filled, err := url.Parse(braces.ReplaceAllString(text, "1"))
 	if err != nil || filled.Scheme != "http" && filled.Scheme != "https" || filled.Hostname() == "" || filled.User != nil {
 		return "", errors.New("want https://host/path, without user and password")
 	}
 	if filled.Fragment != "" || strings.Contains(text, "#") {
-		return "", errors.New("a fragment (#...) is never sent")
+		return "", errors.New("remove the fragment (#...): it is never sent")
 	}
 	if other, err := url.Parse(braces.ReplaceAllString(text, "2")); err != nil || other.Host != filled.Host {
-		return "", errors.New("a placeholder must not choose the host: it belongs into the path or the query")
+		return "", errors.New("a placeholder must not choose the host: move it to the path or the query")
 	}
 	if encoded, err := url.Parse(braces.ReplaceAllString(text, "%2F")); err != nil ||
 		strings.Count(encoded.EscapedPath()+encoded.RawQuery, "%2F") < len(found) { // else the whole path is encoded anew
-		return "", errors.New("a character that is not allowed in a URL: percent-encode it")
+		return "", errors.New("it contains a character that is not allowed in a URL: percent-encode it")
 	}
 	if climbs(filled) {
-		return "", errors.New(`"." and ".." in the path: write the path that is meant`)
+		return "", errors.New(`the path contains "." or "..": write the path without them`)
 	}
 	return Template(text), nil
 }
 
-// Fill is the URL for a row, or the code of why there is none. Everything but letters, digits and -._~ is
-// percent-encoded, so that what is filled in stays one part of the path or the query.
+// Fill returns the URL for a row, or a code that says why the row has none. Everything but letters, digits and -._~ is
+// percent-encoded, so that the key or reference stays one part of the path or the query.
 func (t Template) Fill(row outbox.Row) (*url.URL, string) {
 	if row.RemoteRef == "" && strings.Contains(string(t), RefPlaceholder) {
 		return nil, CodeRefMissing
@@ -67,9 +67,9 @@ func (t Template) Fill(row outbox.Row) (*url.URL, string) {
 	return u, ""
 }
 
-// doubtful reports whether what is filled into the path has characters of which the encoded form is refused as "not found"
-// by default (/ and \ by Apache httpd, AllowEncodedSlashes; % and + by IIS, allowDoubleEscaping) or decoded on the way (by API
-// Gateway, for one). A query is spared that.
+// doubtful reports whether the key or reference brings characters into the path whose encoded form servers refuse with
+// "not found" by default (/ and \ by Apache httpd, AllowEncodedSlashes; % and + by IIS, allowDoubleEscaping) or gateways
+// decode on the way (API Gateway, for one). Neither happens to a query.
 func (t Template) doubtful(row outbox.Row) bool {
 	const odd = `/\%+`
 	path, _, _ := strings.Cut(string(t), "?")
@@ -77,8 +77,7 @@ func (t Template) doubtful(row outbox.Row) bool {
 		strings.Contains(path, RefPlaceholder) && strings.ContainsAny(row.RemoteRef, odd)
 }
 
-// climbs reports whether a path has a part that servers take for a step within it, even if they decode first: then
-// they would answer about something else.
+// climbs reports whether a path has a part that servers resolve as a step to another path, even if they decode first.
 func climbs(u *url.URL) bool {
 	for part := range strings.FieldsFuncSeq(u.Path, func(r rune) bool { return r == '/' || r == '\\' }) {
 		if part == "." || part == ".." {

@@ -16,7 +16,7 @@ const (
 type unit string
 
 const (
-	count        unit = "" // a number of something needs none, and each byte of a line is paid for
+	count        unit = "" // a count needs none, and each byte of a line costs money
 	milliseconds unit = "Milliseconds"
 	seconds      unit = "Seconds"
 )
@@ -28,29 +28,53 @@ type metric struct {
 	values []float64
 }
 
+// metricOf is a metric before anything was measured: it takes its values from the totals of an invocation.
+type metricOf[Totals any] struct {
+	name   string
+	unit   unit
+	values func(*Totals) []float64
+}
+
+// measured returns the metrics with their values.
+func measured[Totals any](definitions []metricOf[Totals], totals *Totals) []metric {
+	list := make([]metric, len(definitions))
+	for i, d := range definitions {
+		list[i] = metric{d.name, d.unit, d.values(totals)}
+	}
+	return list
+}
+
+// counter is the value of a counter. It is left out when it is 0, because every metric costs money.
+func counter(n int) []float64 {
+	if n == 0 {
+		return nil
+	}
+	return []float64{float64(n)}
+}
+
 // definition introduces a metric in a document.
 type definition struct {
 	Name string
 	Unit unit `json:",omitempty"`
 }
 
-// directive tells CloudWatch what to extract from a document.
+// directive tells CloudWatch which metrics to extract from a document.
 type directive struct {
 	Namespace  string
 	Dimensions [][]string
 	Metrics    []definition
 }
 
-// document is the place of a set of metrics: what their documents have in common.
+// document is what the documents of a set of metrics have in common.
 type document struct {
 	namespace  string
 	timestamp  int64 // epoch ms
 	dimensions []string
-	members    map[string]string // the dimensions' values, and what else a reader of the log wants
+	members    map[string]string // the dimensions' values, and other members for readers of the log
 }
 
-// lines returns the metrics as JSON documents, one per line. They are as few as the limits allow:
-// nothing measured is left out or rounded to make it fit.
+// lines returns the metrics as JSON documents, one per line, as few as the limits allow. No value is left out or rounded
+// to make it fit.
 func (d document) lines(metrics []metric) ([]byte, error) {
 	var out []byte
 	for len(metrics) > 0 {

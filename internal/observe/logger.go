@@ -8,14 +8,13 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 )
 
-// requestID is the attribute that Lambda's own lines carry.
+// requestID is the key of the request id in Lambda's own lines.
 const requestID = "requestId"
 
-// NewLogger returns a logger that writes the lines of a function as Lambda does in its JSON format:
-// one object each, with timestamp, level and message
-// (https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-logformat.html). function
-// is in each line, and so is the request id if the line is logged with the invocation's context.
-// logLevel is the value of AWS_LAMBDA_LOG_LEVEL; what is no level is INFO.
+// NewLogger returns a logger that writes lines in Lambda's JSON format: one object each, with timestamp, level and
+// message (https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-logformat.html). Every line has the
+// function's name, and a line that is logged with the invocation's context has its request id. logLevel is the value of
+// AWS_LAMBDA_LOG_LEVEL; an unknown level means INFO.
 func NewLogger(w io.Writer, function, logLevel string) *slog.Logger {
 	options := &slog.HandlerOptions{Level: parseLevel(logLevel), ReplaceAttr: lambdaNames}
 	return slog.New(invocationHandler{slog.NewJSONHandler(w, options)}).With("function", function)
@@ -48,21 +47,25 @@ func lambdaNames(groups []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// invocationHandler adds the request id that a context carries.
-type invocationHandler struct{ slog.Handler }
+// invocationHandler adds the request id that a context carries, and leaves the rest to the next handler.
+type invocationHandler struct{ next slog.Handler }
+
+func (h invocationHandler) Enabled(ctx context.Context, level slog.Level) bool {
+	return h.next.Enabled(ctx, level)
+}
 
 func (h invocationHandler) Handle(ctx context.Context, r slog.Record) error {
 	if lc, ok := lambdacontext.FromContext(ctx); ok {
 		r = r.Clone()
 		r.AddAttrs(slog.String(requestID, lc.AwsRequestID))
 	}
-	return h.Handler.Handle(ctx, r)
+	return h.next.Handle(ctx, r)
 }
 
 func (h invocationHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return invocationHandler{h.Handler.WithAttrs(attrs)}
+	return invocationHandler{h.next.WithAttrs(attrs)}
 }
 
 func (h invocationHandler) WithGroup(name string) slog.Handler {
-	return invocationHandler{h.Handler.WithGroup(name)}
+	return invocationHandler{h.next.WithGroup(name)}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 )
 
-func TestLineIsNotOfAnotherFormThanLambdas(t *testing.T) {
+func TestLineHasLambdasForm(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	logger := NewLogger(&out, "dispatch", "")
@@ -35,7 +35,7 @@ func TestLineIsNotOfAnotherFormThanLambdas(t *testing.T) {
 	}
 }
 
-func TestLineOutsideAnInvocationDoesNotInventOne(t *testing.T) {
+func TestLineOutsideAnInvocationHasNoRequestID(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	NewLogger(&out, "dispatch", "").Warn("starting")
@@ -44,7 +44,7 @@ func TestLineOutsideAnInvocationDoesNotInventOne(t *testing.T) {
 	}
 }
 
-func TestLevelIsNotMisread(t *testing.T) {
+func TestLevelIsTheOneThatLambdaSays(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]slog.Level{
 		"TRACE": slog.LevelDebug, "DEBUG": slog.LevelDebug, "INFO": slog.LevelInfo, "WARN": slog.LevelWarn,

@@ -11,13 +11,13 @@ import (
 
 var _ outbox.ReconcileObserver = (*Observer)(nil)
 
-// Looked counts what became of a row of unknown outcome, and logs it.
+// Looked counts and logs what became of a row of unknown outcome.
 func (o *Observer) Looked(l outbox.Look) {
 	o.add(l.ID.Destination, func(t *totals) { t.looked(l) })
 	o.config.Logger.LogAttrs(context.Background(), lookLevel(l), "lookup", o.lookAttributes(l)...)
 }
 
-// lookLevel: a row that somebody else settled meanwhile is no trouble.
+// lookLevel is INFO for a row that another process settled meanwhile: nothing is wrong with it.
 func lookLevel(l outbox.Look) slog.Level {
 	switch {
 	case errors.Is(l.Err, outbox.ErrConflict), l.Status == outbox.StatusCompleted, l.Status == outbox.StatusPending:
@@ -29,7 +29,7 @@ func lookLevel(l outbox.Look) slog.Level {
 	}
 }
 
-// lookAttributes are everything that is known of a look and may be told.
+// lookAttributes are all facts about a lookup that may be logged.
 func (o *Observer) lookAttributes(l outbox.Look) []slog.Attr {
 	destination := o.destination(l.ID.Destination)
 	list := []slog.Attr{
@@ -53,8 +53,8 @@ func (o *Observer) lookAttributes(l outbox.Look) []slog.Attr {
 	if l.Code != "" {
 		list = append(list, slog.String("code", l.Code))
 	}
-	if traceparent.MatchString(l.Trace) {
-		list = append(list, slog.String("trace", l.Trace))
+	if trace := outbox.Traceparent(l.Trace); trace != "" {
+		list = append(list, slog.String("trace", trace))
 	}
 	if l.Err != nil {
 		list = append(list, slog.String("error", l.Err.Error()))

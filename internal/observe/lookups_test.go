@@ -15,7 +15,7 @@ import (
 )
 
 // Each look and the line that it leaves.
-func TestNoDoubtIsSettledOrLeftUnsaid(t *testing.T) {
+func TestLookupLeavesItsLine(t *testing.T) {
 	t.Parallel()
 	row := fmt.Sprintf(`"row":%q,"destination":"charge"`, order42)
 	asked := outbox.Look{ID: order42, Step: outbox.Ask, Latency: 12 * time.Millisecond, Age: 90 * time.Second, Lookups: 1}
@@ -37,7 +37,7 @@ func TestNoDoubtIsSettledOrLeftUnsaid(t *testing.T) {
 			l.Answer.Code, l.Code, l.Status = "http.503", "http.503", outbox.StatusOutcomeUnknown
 		}),
 			`{"level":"WARN","msg":"lookup",` + row + `,"lookup":2,"asked":true,"answer":"unresolved","latency_ms":12,"status":"outcome_unknown","age_s":90,"code":"http.503"}`},
-		"somebody else was faster": {with(func(l *outbox.Look) { l.Answer.Kind, l.Err = outbox.AnswerNotFound, outbox.ErrConflict }),
+		"another process was faster": {with(func(l *outbox.Look) { l.Answer.Kind, l.Err = outbox.AnswerNotFound, outbox.ErrConflict }),
 			`{"level":"INFO","msg":"lookup",` + row + `,"lookup":2,"asked":true,"answer":"not_found","latency_ms":12,"status":"unsettled","age_s":90,"error":"the row has changed since it was read"}`},
 		"not settled": {with(func(l *outbox.Look) { l.Answer.Kind, l.Err = outbox.AnswerCompleted, errors.New("throttled") }),
 			`{"level":"ERROR","msg":"lookup",` + row + `,"lookup":2,"asked":true,"answer":"completed","latency_ms":12,"status":"unsettled","age_s":90,"error":"throttled"}`},
@@ -52,7 +52,7 @@ func TestNoDoubtIsSettledOrLeftUnsaid(t *testing.T) {
 	}
 }
 
-func TestLooksAreNotCountedAsReconciledUnlessSettled(t *testing.T) {
+func TestOnlyASettledLookupCountsAsReconciled(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	o := New(Config{Metrics: &out, Destinations: []string{"charge"}})
@@ -77,7 +77,7 @@ type asker func(outbox.Row) outbox.Answer
 func (a asker) Look(_ context.Context, row outbox.Row) outbox.Answer { return a(row) }
 
 // A run of the reconciler itself, over a row whose every part is a secret.
-func TestSecretsAreNotInLogsOrMetricsOfLookups(t *testing.T) {
+func TestLogsAndMetricsOfLookupsAreFreeOfSecrets(t *testing.T) {
 	t.Parallel()
 	store := &memory.Store{}
 	past := time.Now().Add(-time.Hour).Truncate(time.Millisecond)

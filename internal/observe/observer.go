@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,23 +21,23 @@ import (
 // DefaultNamespace is the CloudWatch namespace of the metrics.
 const DefaultNamespace = "Landfall"
 
-// other is the Destination of what belongs to none that is configured. Names that rows bring along
-// must become neither metrics, which are paid for, nor log lines, which they could use to leak a key.
+// other stands for every destination or group that is not configured. A name that a row brings along must reach neither
+// metrics, which cost money, nor log lines, where it could leak a key.
 const other = "other"
 
 // Config says where an Observer writes, and what.
 type Config struct {
-	// Destinations are the names that may appear; anything else appears as "other".
+	// Destinations are the names that may appear; any other destination appears as "other".
 	Destinations []string
 
-	// Groups are the names of groups that may appear, likewise.
+	// Groups are the names of groups that may appear; any other group appears as "other".
 	Groups []string
 
-	// LogSuccesses is the share of plain successes, 0 to 1, that are logged. A row or message is always in
-	// the sample or never, whatever the invocation.
+	// LogSuccesses is the sample of plain successes that are logged, from 0 (none) to 1 (all). A row or message is always
+	// in the sample or never, whatever the invocation.
 	LogSuccesses float64
 
-	// Logger gets the lines about attempts. Defaults to none.
+	// Logger gets the lines about attempts, lookups and messages. Defaults to none.
 	Logger *slog.Logger
 
 	// Metrics gets the metrics: on Lambda, standard output. Defaults to io.Discard.
@@ -63,7 +62,7 @@ type Observer struct {
 
 var _ outbox.Observer = (*Observer)(nil)
 
-// New returns an Observer. Whoever makes it flushes it at the end of the invocation.
+// New returns an Observer. The caller flushes it at the end of the invocation.
 func New(c Config) *Observer {
 	c.Namespace = cmp.Or(c.Namespace, DefaultNamespace)
 	if c.Metrics == nil {
@@ -82,7 +81,7 @@ func New(c Config) *Observer {
 	return o
 }
 
-// Attempted counts an attempt and, unless it was a plain success outside the sample, logs it.
+// Attempted counts an attempt. It logs the attempt, unless that is a plain success outside the sample.
 func (o *Observer) Attempted(a outbox.Attempt) {
 	o.add(a.ID.Destination, func(t *totals) { t.attempted(a) })
 	if !plain(a) || sampled(a.ID, o.config.LogSuccesses) {
@@ -112,8 +111,8 @@ func (o *Observer) destination(name string) string {
 	return other
 }
 
-// Flush writes the metrics of what has happened since the last time, in one Write: per destination and per group
-// one line, and more only if the times measured do not fit into it.
+// Flush writes the metrics of everything that happened since the last Flush, in one Write: one line per destination and per
+// group, or more if the measured times do not fit into one.
 func (o *Observer) Flush() error {
 	o.mu.Lock()
 	happened, messages := o.totals, o.routed
@@ -122,12 +121,12 @@ func (o *Observer) Flush() error {
 
 	var out bytes.Buffer
 	for _, destination := range slices.Sorted(maps.Keys(happened)) {
-		if err := o.write(&out, "Destination", destination, happened[destination].metrics()); err != nil {
+		if err := o.write(&out, "Destination", destination, measured(rowMetrics, happened[destination])); err != nil {
 			return err
 		}
 	}
 	for _, group := range slices.Sorted(maps.Keys(messages)) {
-		if err := o.write(&out, "Group", group, messages[group].metrics()); err != nil {
+		if err := o.write(&out, "Group", group, measured(messageMetrics, messages[group])); err != nil {
 			return err
 		}
 	}
@@ -159,19 +158,19 @@ func (o *Observer) write(out *bytes.Buffer, dimension, value string, metrics []m
 	return nil
 }
 
-// plain says that an attempt is of no interest by itself: the row landed at once.
+// plain reports whether an attempt is a plain success: it completed the row at once.
 func plain(a outbox.Attempt) bool {
 	return a.Status == outbox.StatusCompleted && a.Number == 1 && !a.TakenOver && a.Err == nil
 }
 
-// sampled picks a share of all rows by the hash in their names, which is spread evenly.
-func sampled(id outbox.ID, share float64) bool {
+// sampled picks rows by the hash in their names, which is spread evenly.
+func sampled(id outbox.ID, rate float64) bool {
 	hash, err := strconv.ParseUint(hashOf(id), 16, 64)
-	return share >= 1 || err == nil && inShare(hash, share)
+	return rate >= 1 || err == nil && inSample(hash, rate)
 }
 
-// inShare reports whether a hash is in the share of all hashes.
-func inShare(hash uint64, share float64) bool { return float64(hash) < share*(1<<63)*2 }
+// inSample reports whether a hash is in a sample of that rate, 0 to 1.
+func inSample(hash uint64, rate float64) bool { return rate >= 1 || float64(hash) < rate*(1<<63)*2 }
 
 // hashOf returns the part of a row's name that is a hash.
 func hashOf(id outbox.ID) string {
@@ -190,9 +189,6 @@ func level(a outbox.Attempt) slog.Level {
 	}
 }
 
-// traceparent is the form of a W3C trace context. A row may carry anything in its place.
-var traceparent = regexp.MustCompile(`^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
-
 // panicked says of what type a panic's value was and where it happened, never the value.
 func panicked(p *bounded.Panic) []slog.Attr {
 	if p == nil {
@@ -201,14 +197,14 @@ func panicked(p *bounded.Panic) []slog.Attr {
 	return []slog.Attr{slog.String("panic", p.Type), slog.Any("stack", p.Stack)}
 }
 
-// attributes are the wide part of a line: everything that is known of an attempt and may be told.
+// attributes are all facts about an attempt that may be logged.
 func (o *Observer) attributes(a outbox.Attempt) []slog.Attr {
 	destination := o.destination(a.ID.Destination)
 	list := []slog.Attr{
 		slog.String("row", destination+"/"+hashOf(a.ID)),
 		slog.String("destination", destination),
 		slog.Int("attempt", a.Number),
-		slog.Bool("sent", a.Sent),
+		slog.Bool("sent", a.Sent && !a.Outcome.Unsent),
 	}
 	if a.Sent {
 		list = append(list,
@@ -229,8 +225,8 @@ func (o *Observer) attributes(a outbox.Attempt) []slog.Attr {
 	if a.Number > 0 {
 		list = append(list, slog.Float64("waited_ms", inMilliseconds(a.Waited)))
 	}
-	if traceparent.MatchString(a.Trace) {
-		list = append(list, slog.String("trace", a.Trace))
+	if trace := outbox.Traceparent(a.Trace); trace != "" {
+		list = append(list, slog.String("trace", trace))
 	}
 	if a.Err != nil {
 		list = append(list, slog.String("error", a.Err.Error()))

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/landfall-dev/landfall/internal/lab/memory"
 	"github.com/landfall-dev/landfall/internal/bounded"
+	"github.com/landfall-dev/landfall/internal/lab/memory"
 	"github.com/landfall-dev/landfall/internal/outbox"
 )
 
@@ -33,14 +33,14 @@ func quiet(w *bytes.Buffer) *slog.Logger {
 var order42 = outbox.ID{Destination: "charge", Key: "order-42"}
 
 // Each attempt and the line that it must, or must not, leave.
-func TestTroubleIsNotLeftUnsaid(t *testing.T) {
+func TestAttemptLeavesItsLine(t *testing.T) {
 	t.Parallel()
 	const trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 	row := fmt.Sprintf(`"row":%q,"destination":"charge"`, order42)
-	landed := outbox.Attempt{ID: order42, Number: 1, Sent: true, Outcome: outbox.Completed("ch_1"), Status: outbox.StatusCompleted,
+	completed := outbox.Attempt{ID: order42, Number: 1, Sent: true, Outcome: outbox.Completed("ch_1"), Status: outbox.StatusCompleted,
 		Latency: 12345678 * time.Nanosecond, Waited: 2 * time.Second}
 	with := func(change func(*outbox.Attempt)) outbox.Attempt {
-		a := landed
+		a := completed
 		change(&a)
 		return a
 	}
@@ -48,7 +48,7 @@ func TestTroubleIsNotLeftUnsaid(t *testing.T) {
 		attempt outbox.Attempt
 		want    string
 	}{
-		"plain success": {landed, ""},
+		"plain success": {completed, ""},
 		"success after trouble": {with(func(a *outbox.Attempt) { a.Number = 3 }),
 			`{"level":"INFO","msg":"attempt","requestId":"req-1",` + row + `,"attempt":3,"sent":true,"outcome":"completed","latency_ms":12.346,"status":"completed","waited_ms":2000}`},
 		"success taken over": {with(func(a *outbox.Attempt) { a.TakenOver = true }),
@@ -56,6 +56,9 @@ func TestTroubleIsNotLeftUnsaid(t *testing.T) {
 		"put off": {with(func(a *outbox.Attempt) {
 			a.Outcome, a.Status, a.Code, a.Trace = outbox.Retryable("http.503", 0), outbox.StatusPending, "http.503", trace
 		}), `{"level":"INFO","msg":"attempt","requestId":"req-1",` + row + `,"attempt":1,"sent":true,"outcome":"retryable","latency_ms":12.346,"status":"pending","code":"http.503","waited_ms":2000,"trace":"` + trace + `"}`},
+		"connection refused": {with(func(a *outbox.Attempt) {
+			a.Outcome, a.Status, a.Code = outbox.Outcome{Kind: outbox.KindRetryable, Code: "http.connect_refused", Unsent: true}, outbox.StatusPending, "http.connect_refused"
+		}), `{"level":"INFO","msg":"attempt","requestId":"req-1",` + row + `,"attempt":1,"sent":false,"outcome":"retryable","latency_ms":12.346,"status":"pending","code":"http.connect_refused","waited_ms":2000}`},
 		"budget spent": {with(func(a *outbox.Attempt) {
 			a.Number, a.Outcome, a.Status, a.Code = 5, outbox.Retryable("http.503", 0), outbox.StatusFailed, outbox.CodeAttemptsExhausted
 		}), `{"level":"WARN","msg":"attempt","requestId":"req-1",` + row + `,"attempt":5,"sent":true,"outcome":"retryable","latency_ms":12.346,"outcome_code":"http.503","status":"failed","code":"landfall.dispatch.attempts_exhausted","waited_ms":2000}`},
@@ -80,7 +83,7 @@ func TestTroubleIsNotLeftUnsaid(t *testing.T) {
 	}
 }
 
-func TestSampleIsNotOfOtherSizeNorOfOtherRowsNextTime(t *testing.T) {
+func TestSampleHasItsSizeAndAlwaysTheSameRows(t *testing.T) {
 	t.Parallel()
 	const n = 10_000
 	logged := func(share float64) []string {
@@ -103,7 +106,7 @@ func TestSampleIsNotOfOtherSizeNorOfOtherRowsNextTime(t *testing.T) {
 	}
 }
 
-func TestMetricsAreNotMixedUpNorCountedTwice(t *testing.T) {
+func TestMetricsOfDestinationsAreCountedOnceEach(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	o := New(Config{Metrics: &out, Destinations: []string{"charge", "mail", "idle"}, RequestID: "req-1"})
@@ -153,7 +156,7 @@ func TestMetricsAreNotMixedUpNorCountedTwice(t *testing.T) {
 	}
 }
 
-func TestManyAttemptsAtOnceAreNotLost(t *testing.T) {
+func TestConcurrentAttemptsAreAllCounted(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	o := New(Config{Metrics: &out, Destinations: []string{"charge"}})
@@ -184,7 +187,7 @@ type sender func(outbox.Row) outbox.Outcome
 func (s sender) Send(_ context.Context, row outbox.Row) outbox.Outcome { return s(row) }
 
 // A run of the dispatcher itself, over rows whose every part is a secret.
-func TestSecretsAreNotInLogsOrMetrics(t *testing.T) {
+func TestLogsAndMetricsOfAttemptsAreFreeOfSecrets(t *testing.T) {
 	t.Parallel()
 	store := &memory.Store{}
 	now := time.Now().Add(-time.Minute).Truncate(time.Millisecond)
@@ -226,7 +229,7 @@ func TestSecretsAreNotInLogsOrMetrics(t *testing.T) {
 	}
 }
 
-func TestNameOfARowDoesNotCarryAForeignKey(t *testing.T) {
+func TestNameOfAForeignRowIsOther(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	o := New(Config{Logger: quiet(&log), Destinations: []string{"charge"}})
@@ -244,7 +247,7 @@ var errGone = errors.New("gone")
 
 func (failing) Write([]byte) (int, error) { return 0, errGone }
 
-func TestUnwrittenMetricsAreNotSilent(t *testing.T) {
+func TestFailureToWriteMetricsIsReported(t *testing.T) {
 	t.Parallel()
 	o := New(Config{Metrics: failing{}})
 	o.Walked(outbox.Walk{Lane: outbox.Lane{Kind: outbox.DueLane}})

@@ -15,7 +15,7 @@ import (
 
 var _ routing.Observer = (*Observer)(nil)
 
-// Routed counts what was done about a message and, unless it was a plain success outside the sample, logs it.
+// Routed counts what happened to a message. It logs the message, unless that is a plain success outside the sample.
 func (o *Observer) Routed(h routing.Handled) {
 	o.mu.Lock()
 	group := o.group(h.ID.Group)
@@ -36,7 +36,8 @@ func (o *Observer) group(name string) string {
 	return other
 }
 
-// delivered says that a message is of no interest by itself: its first consumer was given it, or has accepted it.
+// delivered reports whether a message is a plain success: it was forwarded to its first consumer, or that one accepted
+// it.
 func delivered(h routing.Handled) bool {
 	r := h.Receipt
 	return h.Err == nil && !h.GivenBack && !h.Extended && r.Attempt == 1 &&
@@ -45,7 +46,7 @@ func delivered(h routing.Handled) bool {
 
 func (o *Observer) sampledMessage(id routing.ID) bool {
 	hash := sha256.Sum256([]byte(id.String()))
-	return o.config.LogSuccesses >= 1 || inShare(binary.BigEndian.Uint64(hash[:]), o.config.LogSuccesses)
+	return inSample(binary.BigEndian.Uint64(hash[:]), o.config.LogSuccesses)
 }
 
 func routedLevel(h routing.Handled) slog.Level {
@@ -62,7 +63,7 @@ func routedLevel(h routing.Handled) slog.Level {
 	return slog.LevelInfo
 }
 
-// troubleOf is the kind of an error, "" if there is none.
+// troubleOf is the kind of an error, "" for no error.
 func troubleOf(err error) string {
 	var unknown *routing.UnknownConsumerSelectedError
 	var evaluation *routing.EvaluationError
@@ -84,8 +85,8 @@ func troubleOf(err error) string {
 	return "error"
 }
 
-// routedAttributes are everything that is known of a message and may be told. A receipt has a token: it is never
-// logged as a whole.
+// routedAttributes are all facts about a message that may be logged. A receipt holds a token, so it is never logged as a
+// whole.
 func (o *Observer) routedAttributes(h routing.Handled) []slog.Attr {
 	r, outcome := h.Receipt, h.Receipt.Outcome()
 	list := []slog.Attr{
@@ -121,7 +122,7 @@ func (o *Observer) routedAttributes(h routing.Handled) []slog.Attr {
 	return list
 }
 
-// move is a reroute of this invocation in a line.
+// move is a reroute of this invocation, as a log line has it.
 type move struct {
 	From  string      `json:"from"`
 	To    string      `json:"to"`
@@ -129,8 +130,8 @@ type move struct {
 	Delay float64     `json:"delay_ms"`
 }
 
-// rerouteDelay is from the end of an attempt to the write of the next one. An attempt that lapsed has ended at its
-// deadline, however late that was seen; any other one when it was seen.
+// rerouteDelay is the time from the end of an attempt to the write of the next one. A lapsed attempt ended at its
+// deadline, however late that was noticed; any other attempt ended when it was noticed.
 func rerouteDelay(r routing.Reroute) time.Duration {
 	if r.End == routing.EndLapsed {
 		return r.Written.Sub(r.Deadline)
@@ -138,7 +139,7 @@ func rerouteDelay(r routing.Reroute) time.Duration {
 	return r.Written.Sub(r.Seen)
 }
 
-// routed is what happened to the messages of one group in one invocation.
+// routed sums up one invocation's messages of one group.
 type routed struct {
 	messages, forwards, extended, givenBack, held int
 	accepted, firstTry, deadLetters               int
@@ -177,33 +178,26 @@ func (t *routed) add(h routing.Handled) {
 	}
 }
 
-// metrics lists the totals by the names in the package documentation.
-func (t *routed) metrics() []metric {
-	var list []metric
-	counter := func(name string, n int) {
-		if n > 0 {
-			list = append(list, metric{name, count, []float64{float64(n)}})
-		}
-	}
-	counter("Messages", t.messages)
-	counter("Forwards", t.forwards)
-	counter("Accepted", t.accepted)
-	counter("AcceptedFirstTry", t.firstTry)
-	counter("Lapsed", t.reroutes[routing.EndLapsed])
-	counter("Declined", t.reroutes[routing.EndDeclined])
-	counter("Refused", t.reroutes[routing.EndRefused])
-	counter("Errored", t.reroutes[routing.EndErrored])
-	list = append(list, metric{"RerouteDelay", milliseconds, t.delays})
-	counter("Extended", t.extended)
-	counter("Held", t.held)
-	counter("GivenBack", t.givenBack)
-	counter("DeadLetters", t.deadLetters)
-	list = append(list, metric{"MessageAge", milliseconds, t.ages})
-	counter("NoConsumer", t.troubles["no_consumer"])
-	counter("UnknownConsumer", t.troubles["unknown_consumer"])
-	counter("EvaluationFailed", t.troubles["evaluation"])
-	counter("DeliveryFailed", t.troubles["delivery"])
-	counter("LeaseLost", t.troubles["lease_lost"])
-	counter("Errors", t.troubles["error"])
-	return list
+// messageMetrics are the metrics of one group, as docs/metrics.md has them.
+var messageMetrics = []metricOf[routed]{
+	{"Messages", count, func(t *routed) []float64 { return counter(t.messages) }},
+	{"Forwards", count, func(t *routed) []float64 { return counter(t.forwards) }},
+	{"Accepted", count, func(t *routed) []float64 { return counter(t.accepted) }},
+	{"AcceptedFirstTry", count, func(t *routed) []float64 { return counter(t.firstTry) }},
+	{"Lapsed", count, func(t *routed) []float64 { return counter(t.reroutes[routing.EndLapsed]) }},
+	{"Declined", count, func(t *routed) []float64 { return counter(t.reroutes[routing.EndDeclined]) }},
+	{"Refused", count, func(t *routed) []float64 { return counter(t.reroutes[routing.EndRefused]) }},
+	{"Errored", count, func(t *routed) []float64 { return counter(t.reroutes[routing.EndErrored]) }},
+	{"RerouteDelay", milliseconds, func(t *routed) []float64 { return t.delays }},
+	{"Extended", count, func(t *routed) []float64 { return counter(t.extended) }},
+	{"Held", count, func(t *routed) []float64 { return counter(t.held) }},
+	{"GivenBack", count, func(t *routed) []float64 { return counter(t.givenBack) }},
+	{"DeadLetters", count, func(t *routed) []float64 { return counter(t.deadLetters) }},
+	{"MessageAge", milliseconds, func(t *routed) []float64 { return t.ages }},
+	{"NoConsumer", count, func(t *routed) []float64 { return counter(t.troubles["no_consumer"]) }},
+	{"UnknownConsumer", count, func(t *routed) []float64 { return counter(t.troubles["unknown_consumer"]) }},
+	{"EvaluationFailed", count, func(t *routed) []float64 { return counter(t.troubles["evaluation"]) }},
+	{"DeliveryFailed", count, func(t *routed) []float64 { return counter(t.troubles["delivery"]) }},
+	{"LeaseLost", count, func(t *routed) []float64 { return counter(t.troubles["lease_lost"]) }},
+	{"Errors", count, func(t *routed) []float64 { return counter(t.troubles["error"]) }},
 }

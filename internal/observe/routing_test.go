@@ -46,7 +46,7 @@ func troubled(err error) func(*routing.Handled) {
 }
 
 // Each message and the line that it must, or must not, leave.
-func TestTroubleOfAMessageIsNotLeftUnsaid(t *testing.T) {
+func TestMessageLeavesItsLine(t *testing.T) {
 	t.Parallel()
 	const message = `"group":"couriers","message_id":"059f36b4",`
 	for name, c := range map[string]struct {
@@ -57,7 +57,7 @@ func TestTroubleOfAMessageIsNotLeftUnsaid(t *testing.T) {
 		"accepted":              {forwarded(accepted), ""},
 		"accepted after others": {forwarded(rerouted, accepted, func(h *routing.Handled) { h.Reroutes = nil }), `{"level":"INFO","msg":"routed",` + message + `"state":"accepted","attempt":2,"kept":false,"forwards":0,"consumer":"south","first_try":false,"rerouted_from":["north"],"age_s":1.5}`},
 		"rerouted":              {forwarded(rerouted), `{"level":"WARN","msg":"routed",` + message + `"state":"pending","attempt":2,"kept":true,"forwards":1,"consumer":"south","rerouted_from":["north"],"reroutes":[{"from":"north","to":"south","end":"lapsed","delay_ms":1250}],"held_s":30,"age_s":1.5}`},
-		"nobody is there": {forwarded(troubled(routing.ErrNoConsumerAvailable), func(h *routing.Handled) { h.Receipt, h.Forwards = routing.Receipt{}, 0 }),
+		"no consumer is available": {forwarded(troubled(routing.ErrNoConsumerAvailable), func(h *routing.Handled) { h.Receipt, h.Forwards = routing.Receipt{}, 0 }),
 			`{"level":"INFO","msg":"routed",` + message + `"state":"none","attempt":0,"kept":true,"forwards":0,"held_s":30,"age_s":1.5,"trouble":"no_consumer","error":"no consumer available"}`},
 		"unanswered": {forwarded(troubled(&routing.DeliveryError{Consumer: "north", Text: "NoAnswer"})),
 			`{"level":"WARN","msg":"routed",` + message + `"state":"pending","attempt":1,"kept":true,"forwards":1,"consumer":"north","held_s":30,"age_s":1.5,"trouble":"delivery","error":"deliver to north: NoAnswer"}`},
@@ -73,7 +73,7 @@ func TestTroubleOfAMessageIsNotLeftUnsaid(t *testing.T) {
 			`{"level":"WARN","msg":"routed",` + message + `"state":"pending","attempt":1,"kept":true,"forwards":1,"consumer":"north","extended":true,"held_s":30,"age_s":1.5}`},
 		"forwarded once more": {forwarded(func(h *routing.Handled) { h.Receipt.Extensions = 1 }),
 			`{"level":"INFO","msg":"routed",` + message + `"state":"pending","attempt":1,"kept":true,"forwards":1,"consumer":"north","held_s":30,"age_s":1.5}`},
-		"by somebody else, too": {forwarded(func(h *routing.Handled) { h.Receipt.Again = true }),
+		"by another invocation, too": {forwarded(func(h *routing.Handled) { h.Receipt.Again = true }),
 			`{"level":"INFO","msg":"routed",` + message + `"state":"pending","attempt":1,"kept":true,"forwards":1,"consumer":"north","again":true,"held_s":30,"age_s":1.5}`},
 		"no time": {forwarded(func(h *routing.Handled) { h.GivenBack, h.Receipt, h.Forwards, h.Held = true, routing.Receipt{}, 0, 0 }),
 			`{"level":"WARN","msg":"routed",` + message + `"state":"none","attempt":0,"kept":true,"forwards":0,"given_back":true,"age_s":1.5}`},
@@ -93,7 +93,7 @@ func TestTroubleOfAMessageIsNotLeftUnsaid(t *testing.T) {
 	}
 }
 
-func TestMetricsOfGroupsAreNotMixedUpNorCountedTwice(t *testing.T) {
+func TestMetricsOfGroupsAreCountedOnceEach(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	o := New(Config{Metrics: &out, Groups: []string{"couriers", "vans"}, RequestID: "req-1"})

@@ -7,10 +7,10 @@ import (
 	"github.com/landfall-dev/landfall/internal/outbox"
 )
 
-// totals is what happened to one destination in one invocation.
+// totals sums up one invocation's events of one destination.
 type totals struct {
 	attempts, takenOver int
-	ended               map[outbox.Status]int // "" for what could not be settled
+	ended               map[outbox.Status]int // "" for rows that could not be settled
 	latency, wait       []float64             // ms
 	lookups             []float64             // ms
 	reconciled, resent  int
@@ -18,7 +18,7 @@ type totals struct {
 	lanes               map[outbox.LaneKind]*laneTotals
 }
 
-// laneTotals is what was found in the lanes of one kind, over all shards.
+// laneTotals sums up what was found in the lanes of one kind, over all shards.
 type laneTotals struct {
 	rows   int
 	oldest time.Duration
@@ -71,40 +71,44 @@ func (t *totals) walked(w outbox.Walk) {
 	lane.oldest = max(lane.oldest, w.OldestDue)
 }
 
-// metrics lists the totals by the names in the package documentation.
-func (t *totals) metrics() []metric {
-	var list []metric
-	counter := func(name string, n int) {
-		if n > 0 {
-			list = append(list, metric{name, count, []float64{float64(n)}})
-		}
-	}
-	counter("Attempts", t.attempts)
-	counter("Completed", t.ended[outbox.StatusCompleted])
-	counter("Retried", t.ended[outbox.StatusPending])
-	counter("Failed", t.ended[outbox.StatusFailed])
-	counter("Unknown", t.ended[outbox.StatusOutcomeUnknown])
-	counter("Unsettled", t.ended[""])
-	counter("TakenOver", t.takenOver)
-	list = append(list, metric{"Latency", milliseconds, t.latency}, metric{"Wait", milliseconds, t.wait})
-	counter("Lookups", len(t.lookups))
-	list = append(list, metric{"LookupTime", milliseconds, t.lookups})
-	counter("Reconciled", t.reconciled)
-	counter("Resent", t.resent)
-	gauges := func(kind outbox.LaneKind, rows, age string) {
-		if lane := t.lanes[kind]; lane != nil {
-			list = append(list,
-				metric{rows, count, []float64{float64(lane.rows)}},
-				metric{age, seconds, []float64{inMilliseconds(lane.oldest) / 1000}})
-		}
-	}
-	gauges(outbox.DueLane, "DueRows", "DueAge")
-	gauges(outbox.UnknownLane, "UnknownRows", "UnknownAge")
-	counter("HeldRows", t.held)
-	return list
+// rowMetrics are the metrics of one destination, as docs/metrics.md has them.
+var rowMetrics = []metricOf[totals]{
+	{"Attempts", count, func(t *totals) []float64 { return counter(t.attempts) }},
+	{"Completed", count, func(t *totals) []float64 { return counter(t.ended[outbox.StatusCompleted]) }},
+	{"Retried", count, func(t *totals) []float64 { return counter(t.ended[outbox.StatusPending]) }},
+	{"Failed", count, func(t *totals) []float64 { return counter(t.ended[outbox.StatusFailed]) }},
+	{"Unknown", count, func(t *totals) []float64 { return counter(t.ended[outbox.StatusOutcomeUnknown]) }},
+	{"Unsettled", count, func(t *totals) []float64 { return counter(t.ended[""]) }},
+	{"TakenOver", count, func(t *totals) []float64 { return counter(t.takenOver) }},
+	{"Latency", milliseconds, func(t *totals) []float64 { return t.latency }},
+	{"Wait", milliseconds, func(t *totals) []float64 { return t.wait }},
+	{"Lookups", count, func(t *totals) []float64 { return counter(len(t.lookups)) }},
+	{"LookupTime", milliseconds, func(t *totals) []float64 { return t.lookups }},
+	{"Reconciled", count, func(t *totals) []float64 { return counter(t.reconciled) }},
+	{"Resent", count, func(t *totals) []float64 { return counter(t.resent) }},
+	{"DueRows", count, func(t *totals) []float64 { return t.lanes[outbox.DueLane].count() }},
+	{"DueAge", seconds, func(t *totals) []float64 { return t.lanes[outbox.DueLane].age() }},
+	{"UnknownRows", count, func(t *totals) []float64 { return t.lanes[outbox.UnknownLane].count() }},
+	{"UnknownAge", seconds, func(t *totals) []float64 { return t.lanes[outbox.UnknownLane].age() }},
+	{"HeldRows", count, func(t *totals) []float64 { return counter(t.held) }},
 }
 
-// inMilliseconds keeps microseconds. A time before another by a skewed clock is no time at all.
+// count is a gauge, which is written even when it is 0: an alarm then sees that the lane was walked.
+func (l *laneTotals) count() []float64 {
+	if l == nil {
+		return nil
+	}
+	return []float64{float64(l.rows)}
+}
+
+func (l *laneTotals) age() []float64 {
+	if l == nil {
+		return nil
+	}
+	return []float64{inMilliseconds(l.oldest) / 1000}
+}
+
+// inMilliseconds keeps microseconds. A negative duration, of clocks that differ, counts as 0.
 func inMilliseconds(d time.Duration) float64 {
 	return math.Round(float64(max(d, 0))/float64(time.Microsecond)) / 1000
 }

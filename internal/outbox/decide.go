@@ -40,6 +40,9 @@ type Outcome struct {
 	Ref string
 	// After is how long the remote asked to wait; for KindRetryable and KindUnknown.
 	After time.Duration
+	// Unsent says that not a byte of a request left: the connection was refused, for instance, or the row cannot be a
+	// request. It is for the log; nothing is decided by it.
+	Unsent bool
 }
 
 // Completed says that the effect happened; ref is what the remote calls it, or "".

@@ -1,5 +1,5 @@
-// Package sender has the senders, one kind of destination a file. A sender makes one attempt at an effect and reports
-// what is known of it; what follows is the domain's to decide ([outbox.Decide]), and no sender repeats anything itself.
+// Package sender holds the senders, one file for each kind of destination. A sender makes one attempt at an effect and
+// reports what is known of it. It repeats nothing and decides nothing: what follows is the domain's ([outbox.Decide]).
 //
-// sendertest is the suite that each of them passes.
+// Every sender passes the suite of package sendertest.
 package sender

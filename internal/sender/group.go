@@ -1,6 +1,7 @@
 package sender
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -17,31 +18,24 @@ type GroupOptions struct {
 	Client SQSClient
 	// Group is the routing group's name. Required.
 	Group string
-	// QueuePrefix is what the names of the deployment's queues begin with. Defaults to schema.QueuePrefix.
+	// QueuePrefix begins the names of the deployment's queues. Defaults to schema.QueuePrefix.
 	QueuePrefix string
-	// URL finds a queue; see [SQSOptions].
+	// URL finds the URL of a queue; see [SQSOptions].
 	URL func(ctx context.Context, queue string) (string, error)
 }
 
-// Group hands rows to a routing group, by its ingress queue. Make one with [NewGroup]; it may be used from several
-// goroutines at once.
+// NewGroup returns a sender that gives rows to a routing group, through its ingress queue.
 //
-// The key travels as the message's id ([schema.MessageIDAttribute]): a row that is sent again finds the receipt of the
+// The key travels as the message's id ([schema.MessageIDAttribute]): a row that is sent again meets the receipt of the
 // first time, and reaches no second consumer.
-type Group struct{ queue }
-
-// NewGroup returns a sender.
-func NewGroup(o GroupOptions) (*Group, error) {
+func NewGroup(o GroupOptions) (*Queue, error) {
 	if o.Group == "" {
 		return nil, errors.New("group: want a name")
 	}
-	if o.QueuePrefix == "" {
-		o.QueuePrefix = schema.QueuePrefix
-	}
-	q := SQSOptions{Client: o.Client, Queue: schema.IngressQueue(o.QueuePrefix, o.Group), URL: o.URL}
+	q := SQSOptions{Client: o.Client, Queue: schema.IngressQueue(cmp.Or(o.QueuePrefix, schema.QueuePrefix), o.Group), URL: o.URL}
 	if err := q.check(); err != nil {
 		return nil, err
 	}
 	byID := func(id outbox.ID) (string, string) { return schema.MessageIDAttribute, fingerprint(id) }
-	return &Group{queue{SQSOptions: q, prefix: groupPrefix, limit: routing.MaxIncomingBytes, key: byID}}, nil
+	return &Queue{o: q, prefix: groupPrefix, limit: routing.MaxIncomingBytes, key: byID}, nil
 }

@@ -40,6 +40,12 @@ func newHTTP(t testing.TB, o sender.HTTPOptions) *sender.HTTP {
 	return s
 }
 
+// unsent marks the outcome of an attempt of which nothing left.
+func unsent(o outbox.Outcome) outbox.Outcome {
+	o.Unsent = true
+	return o
+}
+
 func order(payload string) outbox.Row {
 	return outbox.Row{ID: outbox.ID{Destination: "charge", Key: "order-42"}, Payload: []byte(payload)}
 }
@@ -52,10 +58,11 @@ func says(answer string) func(*egresstest.Conn) {
 func TestHTTPPassesTheSuite(t *testing.T) {
 	t.Parallel()
 	answers := map[sendertest.Behaviour]string{
-		sendertest.Accepts: "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n",
-		sendertest.Defers:  "HTTP/1.1 429 Too Many\r\nContent-Length: 0\r\n\r\n",
-		sendertest.Refuses: "HTTP/1.1 422 No\r\nContent-Length: 0\r\n\r\n",
-		sendertest.Fails:   "HTTP/1.1 500 Oh\r\nContent-Length: 0\r\n\r\n",
+		sendertest.Accepts:    "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n",
+		sendertest.Compresses: "HTTP/1.1 202 Accepted\r\nContent-Encoding: gzip\r\n\r\n" + egresstest.Gzip("{}"),
+		sendertest.Defers:     "HTTP/1.1 429 Too Many\r\nContent-Length: 0\r\n\r\n",
+		sendertest.Refuses:    "HTTP/1.1 422 No\r\nContent-Length: 0\r\n\r\n",
+		sendertest.Fails:      "HTTP/1.1 500 Oh\r\nContent-Length: 0\r\n\r\n",
 	}
 	sendertest.Run(t, "http", func(t *testing.T, b sendertest.Behaviour) sendertest.Destination {
 		var mu sync.Mutex
@@ -71,7 +78,9 @@ func TestHTTPPassesTheSuite(t *testing.T) {
 				if b == sendertest.Cuts {
 					return
 				}
-				c.Say(answers[b])
+				if c.Say(answers[b]); b == sendertest.Compresses {
+					return // its answer ends with the connection
+				}
 			}
 		})
 		if b == sendertest.Absent {
@@ -90,7 +99,7 @@ func TestHTTPPassesTheSuite(t *testing.T) {
 	})
 }
 
-func TestMisbehavingRemoteIsSentOneRequestAndNothingIsGuessed(t *testing.T) {
+func TestMisbehavingRemoteGetsOneRequestAndItsOutcomeIsWhatIsKnown(t *testing.T) {
 	t.Parallel()
 	unknown := func(code string) outbox.Outcome { return outbox.Unknown("", "landfall.http."+code) }
 	byPointer := func(o *sender.HTTPOptions) { o.RefPointer = "/id" }
@@ -149,10 +158,14 @@ func TestMisbehavingRemoteIsSentOneRequestAndNothingIsGuessed(t *testing.T) {
 		{name: "no content", script: says("HTTP/1.1 204 No Content\r\n\r\n"), want: outbox.Completed("")},
 		{name: "reference in a header", options: byHeader, script: says("HTTP/1.1 201 Created\r\nx-ref: ch_1 \r\n\r\n"), want: outbox.Completed("ch_1")},
 		{name: "reference in the body", options: byPointer, script: says("HTTP/1.1 201 Created\r\n\r\n{\"id\":\"ch_1\"}"), want: outbox.Completed("ch_1")},
+		{name: "reference in a compressed body", options: byPointer, script: says("HTTP/1.1 201 Created\r\nContent-Encoding: gzip\r\n\r\n" + egresstest.Gzip("{\"id\":\"ch_1\"}")), want: outbox.Completed("ch_1")},
+		{name: "reference behind a byte order mark", options: byPointer, script: says("HTTP/1.1 201 Created\r\n\r\n\ufeff{\"id\":\"ch_1\"}"), want: outbox.Completed("ch_1")},
+		{name: "broken compression", options: byPointer, script: says("HTTP/1.1 201 Created\r\nContent-Encoding: gzip\r\n\r\n\x1f\x8b\x08\x00"), want: outbox.Completed("")},
+		{name: "reference in an ambiguous body", options: byPointer, script: says("HTTP/1.1 201 Created\r\n\r\n{\"id\":\"ch_1\",\"id\":\"ch_2\"}"), want: outbox.Completed("")},
 		{name: "reference that is missing", options: byPointer, script: says("HTTP/1.1 201 Created\r\n\r\n{\"ID\":\"ch_1\"}"), want: outbox.Completed("")},
 		{name: "longest reference", options: byHeader, script: says("HTTP/1.1 200 OK\r\nX-Ref: " + strings.Repeat("r", 512) + "\r\n\r\n"), want: outbox.Completed(strings.Repeat("r", 512))},
 		{name: "reference too long", options: byHeader, script: says("HTTP/1.1 200 OK\r\nX-Ref: " + strings.Repeat("r", 513) + "\r\n\r\n"), want: outbox.Completed("")},
-		{name: "reference that is no UTF-8", options: byHeader, script: says("HTTP/1.1 200 OK\r\nX-Ref: \xff\r\n\r\n"), want: outbox.Completed("")},
+		{name: "reference that is not UTF-8", options: byHeader, script: says("HTTP/1.1 200 OK\r\nX-Ref: \xff\r\n\r\n"), want: outbox.Completed("")},
 		{name: "reference with a control", options: byPointer, script: says("HTTP/1.1 200 OK\r\n\r\n{\"id\":\"a\\nb\"}"), want: outbox.Completed("")},
 		{name: "reference of what may have happened", options: byPointer, script: says("HTTP/1.1 500 Oh\r\n\r\n{\"id\":\"ch_1\"}"), want: outbox.Unknown("ch_1", "landfall.http.status_500")},
 		{name: "wait in seconds", script: says("HTTP/1.1 429 Later\r\nRetry-After: 7\r\n\r\n"), want: outbox.Retryable("landfall.http.status_429", 7*time.Second)},
@@ -165,7 +178,9 @@ func TestMisbehavingRemoteIsSentOneRequestAndNothingIsGuessed(t *testing.T) {
 			o.Statuses = map[int]outbox.OutcomeKind{413: outbox.KindPermanent}
 		}, script: says("HTTP/1.1 413 Too Much\r\nRetry-After: 60\r\n\r\n"), want: outbox.Permanent("landfall.http.status_413")},
 		{name: "moved for now", script: says("HTTP/1.1 307 There\r\nRetry-After: 60\r\nLocation: /there\r\n\r\n"), want: outbox.Permanent("landfall.http.status_307")},
-		{name: "refused without a time", script: says("HTTP/1.1 413 Too Much\r\nRetry-After: soon\r\n\r\n"), want: outbox.Permanent("landfall.http.status_413")},
+		{name: "refused for a time that cannot be read", script: says("HTTP/1.1 413 Too Much\r\nRetry-After: soon\r\n\r\n"), want: outbox.Retryable("landfall.http.status_413", 0)},
+		{name: "timeout after the whole request", script: says("HTTP/1.1 408 Timeout\r\nRetry-After: 7\r\n\r\n"),
+			want: outbox.Outcome{Kind: outbox.KindUnknown, Code: "landfall.http.status_408", After: 7 * time.Second}},
 		{name: "conflict", script: says("HTTP/1.1 409 Conflict\r\n\r\n"), want: outbox.Permanent("landfall.http.status_409")},
 		{name: "conflict where it deduplicates", options: func(o *sender.HTTPOptions) { o.Deduplicates = true },
 			script: says("HTTP/1.1 409 Conflict\r\n\r\n"), want: unknown("status_409")},
@@ -201,7 +216,7 @@ func TestMisbehavingRemoteIsSentOneRequestAndNothingIsGuessed(t *testing.T) {
 
 // An HTTP client that keeps connections sends a request again, behind the sender's back, if one dies under a request
 // that it takes for safe to repeat, as any with an Idempotency-Key.
-func TestConnectionThatDiesUnderASecondSendDoesNotResendIt(t *testing.T) {
+func TestConnectionThatDiesUnderASecondSendGetsOneRequest(t *testing.T) {
 	t.Parallel()
 	var requests atomic.Int32
 	remote := egresstest.Serve(t, func(c *egresstest.Conn) {
@@ -235,7 +250,7 @@ func TestSendEndsWithItsTimeout(t *testing.T) {
 	}
 }
 
-func TestLargePayloadThatIsNotTakenWholeIsNotCompleted(t *testing.T) {
+func TestPayloadThatIsReadInPartIsUnknownAtBest(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name, answer string
@@ -244,6 +259,7 @@ func TestLargePayloadThatIsNotTakenWholeIsNotCompleted(t *testing.T) {
 		{"yes", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", outbox.Unknown("", sender.CodeEarlyAnswer)},
 		{"no", "HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n", outbox.Permanent("landfall.http.status_413")},
 		{"later", "HTTP/1.1 429 Later\r\nContent-Length: 0\r\n\r\n", outbox.Retryable("landfall.http.status_429", 0)},
+		{"timeout", "HTTP/1.1 408 Timeout\r\nContent-Length: 0\r\n\r\n", outbox.Retryable("landfall.http.status_408", 0)},
 		{"nothing", "", outbox.Unknown("", "landfall.http.cut")},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -265,7 +281,7 @@ func TestLargePayloadThatIsNotTakenWholeIsNotCompleted(t *testing.T) {
 	}
 }
 
-func TestRedirectIsNotFollowed(t *testing.T) {
+func TestRedirectEndsTheAttempt(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{300, 301, 302, 303, 304, 305, 307, 308} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
@@ -290,20 +306,21 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 	}
 }
 
-func TestNothingIsSentWhereNothingCanArrive(t *testing.T) {
+func TestUnreachableRemoteIsSentNothing(t *testing.T) {
 	t.Parallel()
 	certificate := egresstest.Serve(t, func(c *egresstest.Conn) { c.Drain() })
 	closed := egresstest.Serve(t, says(""))
 	closed.Close(t)
-	retryable := func(code string) outbox.Outcome { return outbox.Retryable("landfall.http."+code, 0) }
+	retryable := func(code string) outbox.Outcome { return unsent(outbox.Retryable("landfall.http."+code, 0)) }
+	refused := unsent(outbox.Permanent("landfall.http.address_refused"))
 	for _, tc := range []struct {
 		name, url string
 		want      outbox.Outcome
 	}{
-		{"nobody listens", closed.URL, retryable("connect_refused")},
+		{"nothing listens", closed.URL, retryable("connect_refused")},
 		{"no name server", "http://nowhere.test", retryable("dns")},
 		{"no TLS", "https" + closed.URL[len("http"):], retryable("connect_refused")},
-		{"metadata", "http://169.254.169.254/latest", outbox.Permanent("landfall.http.address_refused")},
+		{"metadata", "http://169.254.169.254/latest", refused},
 	} {
 		if diff := cmp.Diff(tc.want, newHTTP(t, sender.HTTPOptions{URL: tc.url}).Send(t.Context(), order("{}"))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.name, diff)
@@ -313,7 +330,7 @@ func TestNothingIsSentWhereNothingCanArrive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(outbox.Permanent("landfall.http.address_refused"), strict.Send(t.Context(), order("{}"))); diff != "" {
+	if diff := cmp.Diff(refused, strict.Send(t.Context(), order("{}"))); diff != "" {
 		t.Errorf("loopback (-want +got):\n%s", diff)
 	}
 	certificate.Close(t)
@@ -344,7 +361,7 @@ func TestRequestIsExactToTheByte(t *testing.T) {
 			}
 			want := fmt.Appendf(nil, "%s /a%%2Fb/?q=1&r=%%20 HTTP/1.1\r\nHost: %s\r\n"+
 				"User-Agent: Landfall (+https://github.com/landfall-dev/landfall)\r\nConnection: close\r\nContent-Length: %d\r\n"+
-				"Content-Type: application/json\r\nIdempotency-Key: order-42\r\n\r\n%s", method, remote.URL[len("http://"):], len(payload), payload)
+				"Accept-Encoding: identity\r\nContent-Type: application/json\r\nIdempotency-Key: order-42\r\n\r\n%s", method, remote.URL[len("http://"):], len(payload), payload)
 			if !bytes.Equal(remote.Raw(), want) {
 				t.Errorf("%d bytes: got %.300q, want %.300q", len(payload), remote.Raw(), want)
 			}

@@ -1,91 +1,90 @@
 package sender
 
 import (
-	"math"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/landfall-dev/landfall/internal/egress"
 	"github.com/landfall-dev/landfall/internal/outbox"
 )
 
-// The codes of kind http. Besides these there is "landfall.http.status_<status>", for 200 to 599, when a final answer
-// decided, and "landfall.http.<word>" for each word of [egress.Trouble], when there was none, and of [secrets.Trouble],
-// when there was no secret to send.
+// The codes of kind http. Besides these there are "landfall.http.status_<status>", for 200 to 599, when a final answer
+// decided, and "landfall.http.<word>" for each word of [egress.Trouble], when there was no answer.
 const (
 	// CodeKeyInvalid: the idempotency key is not visible ASCII, so no header can carry it. Nothing was sent.
 	CodeKeyInvalid = "landfall.http.key_invalid"
-	// CodeHeaderInvalid: a header or the content type of the row has control characters, or a header is there twice
-	// in different spelling. Nothing was sent.
+	// CodeHeaderInvalid: a header or the content type of the row contains control characters, or the row has one header
+	// twice in different spelling. Nothing was sent.
 	CodeHeaderInvalid = "landfall.http.header_invalid"
-	// CodePayloadTooLarge: the payload is longer than the destination takes. Nothing was sent.
+	// CodePayloadTooLarge: the payload is longer than the destination accepts. Nothing was sent.
 	CodePayloadTooLarge = "landfall.http.payload_too_large"
-	// CodeEarlyAnswer: the remote said yes, but did not take the whole request.
+	// CodeEarlyAnswer: the remote answered 2xx, but did not take the whole request.
 	CodeEarlyAnswer = "landfall.http.early_answer"
 
 	codePrefix = "landfall.http."
 )
 
-// MaxRefBytes bounds what is kept of the remote's name of an effect. A longer one is dropped: half a name is none.
-const MaxRefBytes = 512
-
-// outcome is what an exchange that ended now means. stale: the secret in it is not, or may not be, today's.
-func (h *HTTP) outcome(x egress.Exchange, stale bool, now time.Time) outbox.Outcome {
+// outcome says what an exchange that ended now means.
+func (h *HTTP) outcome(x egress.Exchange, now time.Time) outbox.Outcome {
 	if x.Answer == nil {
 		return unanswered(x)
 	}
+	ref := outbox.KeepableRef(h.remote.Ref(x.Answer))
 	code := codePrefix + "status_" + strconv.Itoa(x.Answer.Status)
-	wait := retryAfter(x.Answer.Header.Get("Retry-After"), now)
-	switch h.kind(x.Answer.Status, stale, wait) {
+	later := laterOf(x.Answer.Status, x.Answer.Header, now)
+	switch h.kind(x, later) {
 	case outbox.KindCompleted:
 		if !x.Written {
-			return outbox.Unknown(h.ref(x.Answer), CodeEarlyAnswer)
+			return outbox.Unknown(ref, CodeEarlyAnswer)
 		}
-		return outbox.Completed(h.ref(x.Answer))
+		return outbox.Completed(ref)
 	case outbox.KindRetryable:
-		return outbox.Retryable(code, wait)
+		return outbox.Retryable(code, later.wait)
 	case outbox.KindPermanent:
 		return outbox.Permanent(code)
 	default:
-		out := outbox.Unknown(h.ref(x.Answer), code)
-		out.After = wait
+		out := outbox.Unknown(ref, code)
+		out.After = later.wait
 		return out
 	}
 }
 
-// unanswered is what an exchange without answer means. An address that the guard refuses is permanent although the
-// name may lead elsewhere tomorrow: a policy said no, which somebody should see now and under this code, not as a
-// budget that ran out.
+// unanswered says what an exchange without an answer means. An address that the guard refuses is permanent, although the
+// name may lead elsewhere tomorrow: a policy refused it, and the row should show that now, under this code, instead of an
+// exhausted budget later.
 func unanswered(x egress.Exchange) outbox.Outcome {
 	code := codePrefix + string(x.Trouble)
 	switch {
 	case x.Began:
 		return outbox.Unknown("", code)
 	case x.Trouble == egress.AddressRefused, x.Trouble == egress.Unsendable:
-		return outbox.Permanent(code)
+		return unsent(outbox.Permanent(code))
 	default:
-		return outbox.Retryable(code, 0)
+		return unsent(outbox.Retryable(code, 0))
 	}
 }
 
-// statusCanceled is what gateways of gRPC answer when a call was cancelled while somebody worked on it
+// statusCanceled is what gateways of gRPC answer when a call was cancelled while the server worked on it
 // (https://github.com/googleapis/googleapis/blob/master/google/rpc/code.proto).
 const statusCanceled = 499
 
-// kind is what a final answer means here that asks to wait for so long.
-func (h *HTTP) kind(status int, stale bool, wait time.Duration) outbox.OutcomeKind {
+// kind says what a final answer means.
+func (h *HTTP) kind(x egress.Exchange, later later) outbox.OutcomeKind {
+	status := x.Answer.Status
 	if kind, ok := h.o.Statuses[status]; ok {
 		return kind
 	}
-	if stale {
+	if x.Stale {
 		return outbox.KindRetryable
 	}
 	switch status {
-	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+	case http.StatusRequestTimeout:
+		if x.Written { // the work may have outlasted the limit of a gateway or function host
+			return outbox.KindUnknown
+		}
+		return outbox.KindRetryable
+	case http.StatusTooEarly, http.StatusTooManyRequests:
 		return outbox.KindRetryable
 	case http.StatusNotImplemented, http.StatusHTTPVersionNotSupported:
 		return outbox.KindPermanent
@@ -96,11 +95,10 @@ func (h *HTTP) kind(status int, stale bool, wait time.Duration) outbox.OutcomeKi
 			return outbox.KindUnknown
 		}
 	}
-	refusal := status == http.StatusUnauthorized || status == http.StatusForbidden // of a secret, which waiting does not mend
 	switch {
 	case status < 300:
 		return outbox.KindCompleted
-	case status >= 400 && status < 500 && wait > 0 && !refusal: // RFC 9110, section 15.5.14, says so of 413
+	case status >= 400 && status < 500 && asksToRetry(status, later):
 		return outbox.KindRetryable
 	case status < 500:
 		return outbox.KindPermanent
@@ -109,40 +107,11 @@ func (h *HTTP) kind(status int, stale bool, wait time.Duration) outbox.OutcomeKi
 	}
 }
 
-// ref is what the answer calls the effect, or "" if it does not say so in a form that can be kept.
-func (h *HTTP) ref(a *egress.Answer) string {
-	var ref string
-	switch {
-	case h.o.RefHeader != "":
-		ref = a.Header.Get(h.o.RefHeader)
-	case h.o.RefPointer != "":
-		ref, _ = h.pointer.Find(a.Body)
+// asksToRetry reports whether a refusal is one for now. RFC 9110 (section 15.5.14) says so of 413. Waiting mends no
+// credential, so of 401 and 403 only a time that can be read counts.
+func asksToRetry(status int, later later) bool {
+	if status == http.StatusUnauthorized || status == http.StatusForbidden {
+		return later.dated
 	}
-	return keepable(ref)
-}
-
-// keepable is a remote's name of an effect, or "" if it cannot be kept.
-func keepable(ref string) string {
-	if len(ref) > MaxRefBytes || !utf8.ValidString(ref) || strings.ContainsFunc(ref, unicode.IsControl) {
-		return ""
-	}
-	return ref
-}
-
-// retryAfter is how long an answer asks to wait (RFC 9110, section 10.2.3): seconds or a date, 0 if it asks for
-// nothing that can be understood or that lies ahead. Whoever waits sets the bound.
-func retryAfter(value string, now time.Time) time.Duration {
-	const longest = math.MaxInt64 / int64(time.Second)
-	if value != "" && strings.Trim(value, "0123456789") == "" {
-		seconds, err := strconv.ParseInt(value, 10, 64)
-		if err != nil || seconds > longest { // more digits than a number has
-			seconds = longest
-		}
-		return time.Duration(seconds) * time.Second
-	}
-	at, err := http.ParseTime(value)
-	if err != nil {
-		return 0
-	}
-	return max(0, at.Sub(now))
+	return later.asked
 }

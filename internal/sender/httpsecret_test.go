@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 	"github.com/google/go-cmp/cmp"
@@ -38,7 +39,7 @@ func (v *vault) GetSecretValue(context.Context, *secretsmanager.GetSecretValueIn
 	return &secretsmanager.GetSecretValueOutput{SecretString: &text}, nil
 }
 
-func TestARefusedSecretIsNotSentTwiceAndFailsNoRowThatItsSuccessorWouldLand(t *testing.T) {
+func TestRefusalOfARotatedSecretIsRetryable(t *testing.T) {
 	t.Parallel()
 	retryable := func(code string) outbox.Outcome { return outbox.Retryable("landfall.http."+code, 0) }
 	override := map[int]outbox.OutcomeKind{401: outbox.KindPermanent, 403: outbox.KindUnknown}
@@ -59,8 +60,8 @@ func TestARefusedSecretIsNotSentTwiceAndFailsNoRowThatItsSuccessorWouldLand(t *t
 		{"rotated, refused for good", 401, []string{"one", "two"}, override, outbox.Permanent("landfall.http.status_401"), 2, 1, outbox.Completed("")},
 		{"rotated, but the remote's answer is another", 400, []string{"one", "two"}, nil, outbox.Permanent("landfall.http.status_400"), 1, 1, outbox.Permanent("landfall.http.status_400")},
 		{"unreadable once refused", 401, []string{"one", "", "two"}, nil, retryable("status_401"), 2, 1, retryable("status_401")},
-		{"unreadable", 401, []string{""}, nil, retryable("secret_unread"), 1, 0, retryable("secret_unread")},
-		{"no header", 401, []string{"two\n"}, nil, retryable("secret_invalid"), 1, 0, retryable("secret_invalid")},
+		{"unreadable", 401, []string{""}, nil, unsent(retryable("secret_unread")), 1, 0, unsent(retryable("secret_unread"))},
+		{"no header", 401, []string{"two\n"}, nil, unsent(retryable("secret_invalid")), 1, 0, unsent(retryable("secret_invalid"))},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -90,20 +91,22 @@ func TestARefusedSecretIsNotSentTwiceAndFailsNoRowThatItsSuccessorWouldLand(t *t
 	}
 }
 
-// A secret that is the same as when it was refused stays refused.
-func TestARefusalOfTodaysSecretIsNotRepeated(t *testing.T) {
+func TestRefusalOfAnUnchangedSecretIsPermanentUnlessItSaysWhen(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{401, 403} {
-		remote := egresstest.Serve(t, says(fmt.Sprintf("HTTP/1.1 %d No\r\nRetry-After: 7\r\n\r\n", status)))
-		v := &vault{versions: []string{"one"}}
-		h := &secrets.Header{Name: "X-Api-Key", Secret: "partner", Reader: secrets.NewReader(v)}
-		got := newHTTP(t, sender.HTTPOptions{URL: remote.URL, Secret: h}).Send(t.Context(), order("{}"))
-		remote.Close(t)
-		if want := outbox.Permanent(fmt.Sprintf("landfall.http.status_%d", status)); got != want {
-			t.Errorf("%+v, want %+v", got, want)
-		}
-		if n := bytes.Count(remote.Raw(), []byte("X-Api-Key: one\r\n")); n != 1 || remote.Requests() != 1 {
-			t.Errorf("the secret went out %d times in %d requests", n, remote.Requests())
+		code := fmt.Sprintf("landfall.http.status_%d", status)
+		for header, want := range map[string]outbox.Outcome{"": outbox.Permanent(code), "Retry-After: 7\r\n": outbox.Retryable(code, 7*time.Second)} {
+			remote := egresstest.Serve(t, says(fmt.Sprintf("HTTP/1.1 %d No\r\n%s\r\n", status, header)))
+			v := &vault{versions: []string{"one"}}
+			h := &secrets.Header{Name: "X-Api-Key", Secret: "partner", Reader: secrets.NewReader(v)}
+			got := newHTTP(t, sender.HTTPOptions{URL: remote.URL, Secret: h}).Send(t.Context(), order("{}"))
+			remote.Close(t)
+			if got != want {
+				t.Errorf("%+v, want %+v", got, want)
+			}
+			if n := bytes.Count(remote.Raw(), []byte("X-Api-Key: one\r\n")); n != 1 || remote.Requests() != 1 {
+				t.Errorf("the secret went out %d times in %d requests", n, remote.Requests())
+			}
 		}
 	}
 }

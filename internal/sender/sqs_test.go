@@ -25,6 +25,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/landfall-dev/landfall/internal/lab/egresstest"
 	"github.com/landfall-dev/landfall/internal/lab/localaws"
 	"github.com/landfall-dev/landfall/internal/lab/localaws/faults"
 	"github.com/landfall-dev/landfall/internal/lab/sendertest"
@@ -60,10 +61,11 @@ func TestSendersToQueuesPassTheSuite(t *testing.T) {
 		status int
 		body   string
 	}{
-		sendertest.Accepts: {200, `{"MessageId": "m-1"}`},
-		sendertest.Defers:  {400, `{"__type": "com.amazonaws.sqs#RequestThrottled", "message": "slow down"}`},
-		sendertest.Refuses: {400, `{"__type": "com.amazonaws.sqs#InvalidMessageContents", "message": "no"}`},
-		sendertest.Fails:   {500, `{"__type": "com.amazonaws.sqs#InternalFailure"}`},
+		sendertest.Accepts:    {200, `{"MessageId": "m-1"}`},
+		sendertest.Compresses: {200, egresstest.Gzip(`{"MessageId": "m-1"}`)},
+		sendertest.Defers:     {400, `{"__type": "com.amazonaws.sqs#RequestThrottled", "message": "slow down"}`},
+		sendertest.Refuses:    {400, `{"__type": "com.amazonaws.sqs#InvalidMessageContents", "message": "no"}`},
+		sendertest.Fails:      {500, `{"__type": "com.amazonaws.sqs#InternalFailure"}`},
 	}
 	for kind, newSender := range behindSQS {
 		sendertest.Run(t, kind, func(t *testing.T, b sendertest.Behaviour) sendertest.Destination {
@@ -84,6 +86,9 @@ func TestSendersToQueuesPassTheSuite(t *testing.T) {
 				case sendertest.Stalls:
 					<-r.Context().Done()
 				default:
+					if b == sendertest.Compresses {
+						w.Header().Set("Content-Encoding", "gzip")
+					}
 					w.WriteHeader(answers[b].status)
 					_, _ = io.WriteString(w, answers[b].body)
 				}
@@ -104,7 +109,7 @@ func TestSendersToQueuesPassTheSuite(t *testing.T) {
 	}
 }
 
-func TestNoAnswerOfSQSIsGuessedAt(t *testing.T) {
+func TestAnswerOfSQSHasItsMeaning(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		status int
@@ -150,7 +155,7 @@ func TestNoAnswerOfSQSIsGuessedAt(t *testing.T) {
 type plaza struct {
 	*testing.T
 	client *sqs.Client
-	fault  faults.Fault // of what is sent
+	fault  faults.Fault // of SendMessage
 }
 
 func newPlaza(t *testing.T) *plaza {
@@ -239,7 +244,7 @@ func sum(text string) string {
 	return hex.EncodeToString(h[:])
 }
 
-func TestNothingOfARowIsLostOnTheWayIntoAQueue(t *testing.T) {
+func TestRowReachesItsQueueWhole(t *testing.T) {
 	t.Parallel()
 	p := newPlaza(t)
 	row := order("{\"a\": \"\u00e4\t\U0001F680\"}")
@@ -269,7 +274,7 @@ func TestNothingOfARowIsLostOnTheWayIntoAQueue(t *testing.T) {
 	}
 }
 
-func TestARepetitionOfARowIsNoSecondMessageOfAFIFOQueue(t *testing.T) {
+func TestFIFOQueueKeepsOneMessageOfARepeatedRow(t *testing.T) {
 	t.Parallel()
 	p := newPlaza(t)
 	s := p.sqs(sender.SQSOptions{Queue: "mail.fifo"})
@@ -285,7 +290,7 @@ func TestARepetitionOfARowIsNoSecondMessageOfAFIFOQueue(t *testing.T) {
 	}
 }
 
-func TestNoByteOfABase64PayloadIsLost(t *testing.T) {
+func TestBase64PayloadKeepsEveryByte(t *testing.T) {
 	t.Parallel()
 	p := newPlaza(t)
 	row := order("")
@@ -305,7 +310,7 @@ func TestNoByteOfABase64PayloadIsLost(t *testing.T) {
 	}
 }
 
-func TestNoRowIsSentThatAQueueCannotCarry(t *testing.T) {
+func TestRowThatAQueueCannotCarryIsPermanent(t *testing.T) {
 	t.Parallel()
 	p := newPlaza(t)
 	with := func(change func(*outbox.Row)) outbox.Row {
@@ -338,9 +343,9 @@ func TestNoRowIsSentThatAQueueCannotCarry(t *testing.T) {
 		{"larger in Base64", p.sqs(sender.SQSOptions{Base64: true}), of((1<<20-key)/4*3 + 1), "landfall.sqs.payload_too_large"},
 		{"the largest for a group", p.group(), of(1<<20 - 4<<10 - id), ""},
 		{"larger for a group", p.group(), of(1<<20 - 4<<10 - id + 1), "landfall.group.payload_too_large"},
-		{"a trace that is none", p.sqs(sender.SQSOptions{}), with(func(r *outbox.Row) { r.Trace = "\x00" }), ""},
+		{"a malformed trace", p.sqs(sender.SQSOptions{}), with(func(r *outbox.Row) { r.Trace = "\x00" }), ""},
 	} {
-		want := outbox.Permanent(c.want)
+		want := unsent(outbox.Permanent(c.want))
 		if c.want == "" {
 			want = outbox.Completed("")
 		}
@@ -356,7 +361,7 @@ func TestNoRowIsSentThatAQueueCannotCarry(t *testing.T) {
 }
 
 // The SDK's own retries must not come between: one message at most, and never called refused.
-func TestAMessageThatMayHaveArrivedIsNotSentAgain(t *testing.T) {
+func TestMessageThatMayHaveArrivedIsSentOnce(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name    string
@@ -392,7 +397,7 @@ func TestAMessageThatMayHaveArrivedIsNotSentAgain(t *testing.T) {
 }
 
 // What ends before there is a connection has not arrived, though its error may read like one of a lost answer.
-func TestAMessageThatNeverLeftIsNotCalledUnknown(t *testing.T) {
+func TestMessageThatNeverLeftIsRetryable(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*sqs.Options){
 		"no connection in time": func(o *sqs.Options) {
@@ -401,7 +406,7 @@ func TestAMessageThatNeverLeftIsNotCalledUnknown(t *testing.T) {
 				return nil, ctx.Err()
 			}}}
 		},
-		"no handshake": func(o *sqs.Options) { // the certificate is nobody's
+		"no handshake": func(o *sqs.Options) { // an untrusted certificate
 			server := httptest.NewTLSServer(http.NotFoundHandler())
 			server.Config.ErrorLog = log.New(io.Discard, "", 0)
 			t.Cleanup(server.Close)
@@ -419,17 +424,17 @@ func TestAMessageThatNeverLeftIsNotCalledUnknown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := s.Send(ctx, order("{}")); got.Kind != outbox.KindRetryable {
+		if got := s.Send(ctx, order("{}")); got.Kind != outbox.KindRetryable || !got.Unsent {
 			t.Errorf("%s: %+v", name, got)
 		}
 		cancel()
 	}
 }
 
-func TestAQueueThatIsNotFoundIsSentNothing(t *testing.T) {
+func TestMissingQueueIsRetryable(t *testing.T) {
 	t.Parallel()
 	p := newPlaza(t)
-	if got := p.sqs(sender.SQSOptions{Queue: "nowhere"}).Send(t.Context(), order("{}")); got != outbox.Retryable("landfall.sqs.non_existent_queue", 0) {
+	if got := p.sqs(sender.SQSOptions{Queue: "nowhere"}).Send(t.Context(), order("{}")); got != unsent(outbox.Retryable("landfall.sqs.non_existent_queue", 0)) {
 		t.Errorf("%+v", got)
 	}
 	for _, o := range []sender.SQSOptions{{Client: p.client, URL: p.url}, {Queue: "q", URL: p.url}, {Client: p.client, Queue: "q"}} {

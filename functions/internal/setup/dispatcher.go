@@ -9,8 +9,8 @@ import (
 	"github.com/landfall-dev/landfall/internal/outbox"
 )
 
-// Dispatcher is that of one invocation, with its observer; whoever calls it flushes the observer. It knows the
-// destinations that may be sent to now. The error is that nobody knows which these are: then nothing may be sent.
+// Dispatcher returns the dispatcher of one invocation, with the destinations that may be sent to now, and its observer,
+// which the caller flushes. An error means that the control table cannot be read: then nothing may be sent.
 func (f *Function) Dispatcher(ctx context.Context) (*outbox.Dispatcher, *observe.Observer, error) {
 	destinations, err := f.Controls.Apply(ctx, f.Destinations)
 	if err != nil {
@@ -27,7 +27,7 @@ func (f *Function) Dispatcher(ctx context.Context) (*outbox.Dispatcher, *observe
 	}, observer, nil
 }
 
-// Answer is what an invocation of a dispatcher says it did, in numbers of rows.
+// Answer is the answer of an invocation of a dispatcher: how many rows ended how.
 type Answer struct {
 	Completed int `json:"completed"`
 	Retried   int `json:"retried"`
@@ -37,7 +37,7 @@ type Answer struct {
 	TakenOver int `json:"taken_over"`
 }
 
-// AnswerOf sums a report up.
+// AnswerOf counts the rows of a report.
 func AnswerOf(report outbox.Report) Answer {
 	return Answer{
 		Completed: len(report.Completed), Retried: len(report.Retried), Failed: len(report.Failed),

@@ -24,19 +24,19 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// queueTimeout bounds one request to SQS. A forward that takes longer may have been taken.
+// queueTimeout bounds one request to SQS. A forward that takes longer may have been accepted.
 const queueTimeout = 5 * time.Second
 
-// Routing is what the function that routes works with. It lives as long as the process.
+// Routing is what the route function works with. It lives as long as the process.
 type Routing struct {
 	Config *config.Config
 	Router *routing.Router
-	// Ingress are the groups by the names of their ingress queues.
+	// Ingress maps the names of ingress queues to their groups.
 	Ingress map[string]string
 	Logger  *slog.Logger
 }
 
-// LoadRouting is [Load] for the function that routes.
+// LoadRouting is [Load] for the route function.
 func LoadRouting(ctx context.Context, name string) (*Routing, error) {
 	cfg, err := config.Load(configPath())
 	if err != nil {
@@ -57,14 +57,14 @@ func LoadRouting(ctx context.Context, name string) (*Routing, error) {
 	}, observe.NewLogger(os.Stdout, name, os.Getenv("AWS_LAMBDA_LOG_LEVEL")))
 }
 
-// Clients are those that routing needs.
+// Clients are the clients that routing needs.
 type Clients struct {
 	DynamoDB *dynamodb.Client
 	SQS      *sqs.Client
 	Lambda   routesqs.Invoker
 }
 
-// NewRouting wires the router. Names of tables and queues are those of the environment.
+// NewRouting wires the router. The names of tables and queues come from the environment.
 func NewRouting(cfg *config.Config, clients Clients, logger *slog.Logger) (*Routing, error) {
 	functions := &routefn.Functions{Invoke: clients.Lambda}
 	specs, err := groups(cfg, functions)
@@ -99,7 +99,7 @@ func NewRouting(cfg *config.Config, clients Clients, logger *slog.Logger) (*Rout
 	return r, nil
 }
 
-// Group is the group of an ingress queue, by its name or ARN; "" if it is none.
+// Group returns the group of an ingress queue, by its name or ARN; "" for any other queue.
 func (r *Routing) Group(queue string) string {
 	return r.Ingress[queue[strings.LastIndexByte(queue, ':')+1:]]
 }
@@ -107,7 +107,7 @@ func (r *Routing) Group(queue string) string {
 // groups are the groups of the configuration as the domain sees them.
 func groups(cfg *config.Config, functions *routefn.Functions) (map[string]routingdb.Spec, error) {
 	if len(cfg.Groups) == 0 {
-		return nil, fmt.Errorf("%s has no groups: there is nothing to route", configPath())
+		return nil, fmt.Errorf("%s: no groups; the route function needs at least one", configPath())
 	}
 	specs := map[string]routingdb.Spec{}
 	for _, name := range cfg.GroupNames() {
@@ -121,7 +121,7 @@ func groups(cfg *config.Config, functions *routefn.Functions) (map[string]routin
 	return specs, nil
 }
 
-// Observer watches one invocation; whoever makes it flushes it.
+// Observer returns the observer of one invocation; the caller flushes it.
 func (r *Routing) Observer(requestID string) *observe.Observer {
 	return observe.New(observe.Config{
 		Groups: r.Config.GroupNames(), LogSuccesses: r.Config.LogSuccesses,

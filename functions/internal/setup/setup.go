@@ -1,5 +1,5 @@
-// Package setup is what the functions have in common before their first event: where the configuration
-// and the tables are, and the SDK client. It is for their mains; it decides nothing about a row.
+// Package setup prepares the functions for their first event: configuration, tables, SDK clients, senders. Only their mains
+// use it; it decides nothing about a row.
 package setup
 
 import (
@@ -22,8 +22,8 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// storeTimeout bounds one request to DynamoDB, so that a repetition still fits into the 5 s within which a
-// claim must be answered to be sent ([outbox.SkewMargin]).
+// storeTimeout bounds one request to DynamoDB, so that a repetition still fits into the 5 s within which a claim must be
+// answered for the row to be sent ([outbox.SkewMargin]).
 const storeTimeout = 2 * time.Second
 
 // Function is what every function works with.
@@ -36,8 +36,7 @@ type Function struct {
 	stalls       outbox.Stalls
 }
 
-// Load reads the configuration and makes the clients of the function of that name. It is called once,
-// when the process starts.
+// Load reads the configuration and makes the clients of the named function. Call it once, when the process starts.
 func Load(ctx context.Context, name string) (*Function, error) {
 	cfg, err := config.Load(configPath())
 	if err != nil {
@@ -63,7 +62,7 @@ func Load(ctx context.Context, name string) (*Function, error) {
 	}, nil
 }
 
-// configPath is where the configuration lies: beside the binary, unless a variable says otherwise.
+// configPath is the path of the configuration: beside the binary, unless a variable says otherwise.
 func configPath() string {
 	if path := os.Getenv(schema.ConfigEnv); path != "" {
 		return path
@@ -71,7 +70,7 @@ func configPath() string {
 	return filepath.Join(os.Getenv("LAMBDA_TASK_ROOT"), schema.ConfigFile)
 }
 
-// Observer watches one invocation; whoever makes it flushes it.
+// Observer returns the observer of one invocation; the caller flushes it.
 func (f *Function) Observer(requestID string) *observe.Observer {
 	return observe.New(observe.Config{
 		Destinations: f.Config.Names(), LogSuccesses: f.Config.LogSuccesses,

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
-
-	"github.com/landfall-dev/landfall/internal/egress"
 )
 
 // maxValue bounds the value of a header, in bytes.
@@ -20,39 +18,43 @@ type Header struct {
 	Scheme string
 	// Secret is a name or an ARN.
 	Secret string
-	// Member is which member of the secret, a JSON object, is meant. Defaults to the secret as a whole.
+	// Member names the member to use of a secret that is a JSON object. Defaults to the whole secret.
 	Member string
 	Reader *Reader
 }
 
-// Do makes one exchange, with the secret in the request's header. trouble is not "" if there is no secret: then nothing
-// was sent.
-//
-// A remote that refuses with 401 or 403 has the secret read again. stale says that it has changed since it was put into
-// this request, or that nobody knows, so that the refusal says nothing about the next request; what was refused is not
-// sent again here.
-func (h *Header) Do(ctx context.Context, client *egress.Client, req *http.Request) (x egress.Exchange, stale bool, trouble Trouble) {
+// Use is a secret as one request carries it. A nil Use belongs to a request without a secret.
+type Use struct {
+	header *Header
+	value  string
+	reads  int // that had begun when the request was made
+}
+
+// Set puts the secret into the header of a request. If trouble is not "", there is no secret to put there, and the
+// request must not be sent.
+func (h *Header) Set(ctx context.Context, header http.Header) (use *Use, trouble Trouble) {
 	if h == nil {
-		return client.Do(ctx, req), false, ""
+		return nil, ""
 	}
 	value, trouble := h.value(ctx)
 	if trouble != "" {
-		return egress.Exchange{}, false, trouble
+		return nil, trouble
 	}
-	reads := h.Reader.begun(h.Secret)
-	req.Header.Set(h.Name, value)
-	x = client.Do(ctx, req)
-	if x.Answer != nil && (x.Answer.Status == http.StatusUnauthorized || x.Answer.Status == http.StatusForbidden) {
-		stale = h.changed(ctx, value, reads)
-	}
-	return x, stale, ""
+	header.Set(h.Name, value)
+	return &Use{header: h, value: value, reads: h.Reader.begun(h.Secret)}, ""
 }
 
-// value is what stands in the header.
+// Stale reports whether the secret has changed since it was put into the request, or cannot be read again. It is for a
+// remote's refusal of the secret: a stale secret's refusal says nothing about the next request.
+func (u *Use) Stale(ctx context.Context) bool {
+	return u != nil && u.header.changed(ctx, u.value, u.reads)
+}
+
+// value is the header's value.
 func (h *Header) value(ctx context.Context) (string, Trouble) {
 	text, trouble := h.Reader.text(ctx, h.Secret)
 	value, ok := h.of(text)
-	if trouble == "" && !ok { // perhaps somebody has mended it
+	if trouble == "" && !ok { // it may have been corrected since
 		text, trouble = h.Reader.again(ctx, h.Secret)
 		value, ok = h.of(text)
 	}
@@ -62,8 +64,9 @@ func (h *Header) value(ctx context.Context) (string, Trouble) {
 	return value, trouble
 }
 
-// changed reports whether the secret is not what was refused, as far as anybody knows. Only a read that began after the
-// request was made can tell that it is the same: those had begun that are given, any other counts, whoever made it.
+// changed reports whether the secret differs from the one that was refused, or cannot be read. Only a read that began
+// after the request was made can prove that it is the same, so the first reads, as many as given, do not count. Reads
+// that another request began do.
 func (h *Header) changed(ctx context.Context, refused string, reads int) bool {
 	text, trouble := h.Reader.after(ctx, h.Secret, reads)
 	value, ok := h.of(text)
@@ -79,7 +82,7 @@ func (h *Header) of(text string) (value string, ok bool) {
 		}
 		text, _ = members[h.Member].(string)
 	}
-	// A header cannot carry the rest as it is: spaces at its ends are cut off, controls end it.
+	// A header cannot carry any other text unchanged: spaces at its ends are cut off, and controls end it.
 	if text == "" || len(text) > maxValue || strings.TrimSpace(text) != text ||
 		strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\t' || r > '~' }) {
 		return "", false

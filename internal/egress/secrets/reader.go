@@ -1,6 +1,6 @@
-// Package secrets puts secrets of AWS Secrets Manager into requests. A secret is read when it is first needed and kept
-// as long as the process lives; a remote that refuses it is what has it read again. Nothing that leaves the package, but
-// for the request itself, holds any part of a secret: troubles are single words.
+// Package secrets puts secrets of AWS Secrets Manager into the headers of requests. A secret is read when it is first needed
+// and kept as long as the process lives; it is read again when a remote refuses it. Only the header holds any part of a
+// secret: troubles are single words.
 package secrets
 
 import (
@@ -17,11 +17,11 @@ import (
 const (
 	// readTimeout bounds one read, repetitions by the SDK included.
 	readTimeout = 3 * time.Second
-	// pause is between reads of a secret that cannot be read, or is of no use.
+	// pause is the time between reads of a secret that cannot be read or used.
 	pause = time.Second
 )
 
-// Trouble says in one word why there is no secret. The words are stable: codes of rows are made of them.
+// Trouble says in one word why there is no secret. The words are stable, because they are part of the codes on rows.
 type Trouble string
 
 const (
@@ -31,17 +31,17 @@ const (
 	Forbidden Trouble = "secret_forbidden"
 	// Unread: Secrets Manager did not answer in time, or could not.
 	Unread Trouble = "secret_unread"
-	// Invalid: it is no text, lacks the member that is asked for, or cannot stand in a header.
+	// Invalid: it is not text, lacks the member that is asked for, or cannot be the value of a header.
 	Invalid Trouble = "secret_invalid"
 )
 
-// Client is what is needed of the SDK's client.
+// Client reads secrets, as *secretsmanager.Client does.
 type Client interface {
 	GetSecretValue(context.Context, *secretsmanager.GetSecretValueInput, ...func(*secretsmanager.Options)) (*secretsmanager.GetSecretValueOutput, error)
 }
 
 // Reader reads secrets and keeps them. Make one with [NewReader] for the whole process; it may be used from several
-// goroutines at once. Of one secret there is at most one read under way, whoever needs it.
+// goroutines at once. At most one read of a secret is under way at a time; all callers share it.
 type Reader struct {
 	client Client
 
@@ -49,12 +49,12 @@ type Reader struct {
 	known map[string]*known // by name
 }
 
-// known is what is known of one secret.
+// known is the state of one secret.
 type known struct {
-	text    string        // as it was last read; "" if it never was
+	text    string        // as it was last read; "" if it was never read
 	trouble Trouble       // of the last read
 	begun   int           // reads
-	ended   int           // reads, which are never two at a time
+	ended   int           // reads; at most one is under way
 	at      time.Time     // when the last read began
 	reading chan struct{} // nil unless a read is under way; closed when it has ended
 }
@@ -62,7 +62,7 @@ type known struct {
 // NewReader returns a Reader without secrets.
 func NewReader(client Client) *Reader { return &Reader{client: client, known: map[string]*known{}} }
 
-// text is a secret as it was last read, whenever that was.
+// text is the secret as it was last read, however long ago.
 func (r *Reader) text(ctx context.Context, name string) (string, Trouble) {
 	r.mu.Lock()
 	text := r.get(name).text
@@ -73,14 +73,14 @@ func (r *Reader) text(ctx context.Context, name string) (string, Trouble) {
 	return r.again(ctx, name)
 }
 
-// begun is how many reads of a secret have begun by now.
+// begun is the number of reads of the secret that have begun.
 func (r *Reader) begun(name string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.get(name).begun
 }
 
-// again is a secret of which nothing useful is known: read anew, unless that is under way or was only just done.
+// again reads a secret of which no usable value is known, unless a read is under way or has just ended.
 func (r *Reader) again(ctx context.Context, name string) (string, Trouble) {
 	r.mu.Lock()
 	k := r.get(name)
@@ -92,8 +92,8 @@ func (r *Reader) again(ctx context.Context, name string) (string, Trouble) {
 	return r.after(ctx, name, after)
 }
 
-// after is a secret as a read found it that was not among the first so many: one that others began, or a new one. It
-// waits until ctx ends; the read itself goes on for others.
+// after is the secret as found by a read that was not among the first so many: one that another caller began, or a new
+// one. It waits until ctx ends; the read itself goes on for other callers.
 func (r *Reader) after(ctx context.Context, name string, reads int) (string, Trouble) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -113,7 +113,7 @@ func (r *Reader) after(ctx context.Context, name string, reads int) (string, Tro
 	return k.text, ""
 }
 
-// get is what is known of a secret. The lock is held.
+// get is the state of a secret. The lock is held.
 func (r *Reader) get(name string) *known {
 	if r.known[name] == nil {
 		r.known[name] = &known{}
@@ -121,7 +121,7 @@ func (r *Reader) get(name string) *known {
 	return r.known[name]
 }
 
-// wait reports whether a read ended in time. The lock is held, but not meanwhile.
+// wait reports whether a read ended in time. The lock is held, but released during the wait.
 func (r *Reader) wait(ctx context.Context, reading <-chan struct{}) bool {
 	r.mu.Unlock()
 	defer r.mu.Lock()
@@ -152,7 +152,7 @@ func (r *Reader) read(ctx context.Context, name string, k *known) {
 	k.reading = nil
 }
 
-// troubleOf sorts the service's errors
+// troubleOf classifies the service's errors
 // (https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html).
 func troubleOf(err error) Trouble {
 	switch code := awscall.Code(err); {

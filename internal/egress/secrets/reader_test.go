@@ -60,7 +60,7 @@ func newVault(text string, takes time.Duration) (*vault, *Header) {
 	return v, &Header{Name: "Authorization", Scheme: "Bearer", Secret: "partner", Reader: NewReader(v)}
 }
 
-func TestASecretIsNotReadTwiceNorByEachWhoNeedsIt(t *testing.T) {
+func TestSecretIsReadOnceForAll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		v, h := newVault("one", 100*time.Millisecond)
@@ -80,7 +80,7 @@ func TestASecretIsNotReadTwiceNorByEachWhoNeedsIt(t *testing.T) {
 	})
 }
 
-func TestManyRefusalsDoNotLeadToManyReads(t *testing.T) {
+func TestManyRefusalsShareOneRead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		v, h := newVault("one", 100*time.Millisecond)
@@ -103,7 +103,7 @@ func TestManyRefusalsDoNotLeadToManyReads(t *testing.T) {
 }
 
 // A read that began before the request may have read what the request has.
-func TestAReadBeforeTheRequestIsNotTakenForOneAfterIt(t *testing.T) {
+func TestOnlyAReadAfterTheRequestProvesASecretUnchanged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		v, h := newVault("one", 100*time.Millisecond)
@@ -123,7 +123,7 @@ func TestAReadBeforeTheRequestIsNotTakenForOneAfterIt(t *testing.T) {
 }
 
 // A send that began before a rotation may be refused after another one has read the new secret.
-func TestARefusedSecretThatTheCacheHasNoMoreIsNotTakenForToday(t *testing.T) {
+func TestRefusedSecretThatTheCacheHasReplacedIsChanged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		v, h := newVault("one", 100*time.Millisecond)
@@ -143,8 +143,8 @@ func TestARefusedSecretThatTheCacheHasNoMoreIsNotTakenForToday(t *testing.T) {
 	})
 }
 
-// Another member of the same secret, or the same secret put again, changes nothing for who was refused.
-func TestARotationOfSomethingElseIsNotTakenForAChange(t *testing.T) {
+// A rotated other member, or the same value put again, leaves the refused value what it was.
+func TestRotationOfAnotherMemberChangesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		v, h := newVault(`{"key": "one", "other": "a"}`, 0)
@@ -157,7 +157,7 @@ func TestARotationOfSomethingElseIsNotTakenForAChange(t *testing.T) {
 	})
 }
 
-func TestASecretThatCannotBeReadIsNamedAndReadAgainLater(t *testing.T) {
+func TestSecretThatCannotBeReadIsReadAgainAfterAPause(t *testing.T) {
 	t.Parallel()
 	api := func(code string) error {
 		return fmt.Errorf("read: %w", &smithy.GenericAPIError{Code: code, Message: "hunter2"})
@@ -192,7 +192,7 @@ func TestASecretThatCannotBeReadIsNamedAndReadAgainLater(t *testing.T) {
 			}
 			v.put("", tc.err)
 			if !h.changed(t.Context(), "Bearer one", h.Reader.begun("partner")) {
-				t.Errorf("%v: a refused secret that nobody can read again is taken for today's", tc.err)
+				t.Errorf("%v: a refused secret that cannot be read again counts as unchanged", tc.err)
 			}
 			if value, _ := h.value(t.Context()); value != "Bearer one" {
 				t.Errorf("%v: what was known is forgotten: %q", tc.err, value)
@@ -201,7 +201,7 @@ func TestASecretThatCannotBeReadIsNamedAndReadAgainLater(t *testing.T) {
 	}
 }
 
-func TestNobodyWaitsLongerThanTheirTimeForASecret(t *testing.T) {
+func TestWaitForASecretEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		v, h := newVault("one", 2*time.Second)
@@ -211,7 +211,7 @@ func TestNobodyWaitsLongerThanTheirTimeForASecret(t *testing.T) {
 		if _, trouble := h.value(ctx); trouble != Unread || time.Since(began) != time.Second {
 			t.Errorf("%s after %v", trouble, time.Since(began))
 		}
-		// Whoever gave up has not taken the read away from others.
+		// The caller that gave up has not ended the read for others.
 		if value, _ := h.value(t.Context()); value != "Bearer one" || time.Since(began) != 2*time.Second || v.count() != 1 {
 			t.Errorf("%q after %v and %d reads", value, time.Since(began), v.count())
 		}
@@ -223,7 +223,7 @@ func TestNobodyWaitsLongerThanTheirTimeForASecret(t *testing.T) {
 	})
 }
 
-func TestNothingThatAHeaderCannotCarryIsSent(t *testing.T) {
+func TestSecretThatAHeaderCannotCarryIsInvalid(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ text, member, want string }{
 		{text: "a", want: "Bearer a"},

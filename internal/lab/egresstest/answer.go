@@ -1,9 +1,22 @@
 package egresstest
 
-import "strings"
+import (
+	"bytes"
+	"compress/gzip"
+	"strings"
+)
 
-// FinalStatus is the status of the first complete head in raw that is not an interim one, read as leniently as
-// net/http does, or "" when there is none. It is for tests that hold what was made of an answer to the answer.
+// Gzip compresses a body.
+func Gzip(body string) string {
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	_, _ = w.Write([]byte(body)) // a buffer takes everything
+	_ = w.Close()
+	return out.String()
+}
+
+// FinalStatus returns the status of the first complete head in raw that is not an interim one, read as leniently as
+// net/http does, or "" if there is none. Tests compare it with what a client made of the answer.
 func FinalStatus(raw string) string {
 	status := ""
 	for {

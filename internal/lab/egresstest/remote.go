@@ -1,7 +1,7 @@
-// Package egresstest is the far end for tests of what goes out: a listener on loopback that does to each connection
-// what a test says, and keeps every byte that it read.
+// Package egresstest is the far end of tests of clients: a listener on loopback that treats each connection as the test's
+// script says, and keeps every byte that it read.
 //
-// Scripts need no timing: to stall is to tell the client to give up, and to wait until it has.
+// Scripts need no timing: a script that stalls tells the client to give up, and waits until it has.
 package egresstest
 
 import (
@@ -24,7 +24,7 @@ type Remote struct {
 
 	listener *net.TCPListener
 	script   func(*Conn)
-	release  func()         // lets those go that hold
+	release  func()         // ends the scripts that hold
 	loop     sync.WaitGroup // accepting
 	handlers sync.WaitGroup
 	closing  chan struct{}
@@ -33,14 +33,14 @@ type Remote struct {
 
 	mu    sync.Mutex
 	conns []*Conn
-	// last is where the connection comes from that reach makes, behind all others; reached says that it was accepted.
+	// last is the address of the connection that reach makes, behind all others; reached is closed once it was accepted.
 	last    string
 	reached chan struct{}
 }
 
 // Conn is one connection as its script sees it.
 type Conn struct {
-	net.Conn
+	Conn   net.Conn
 	remote *Remote
 	in     *bufio.Reader
 	raw    bytes.Buffer
@@ -78,7 +78,7 @@ func serve(t testing.TB, config *tls.Config, script func(*Conn)) *Remote {
 			if err != nil {
 				return
 			}
-			_ = raw.SetReadBuffer(64 << 10) // so that it is known what is too much
+			_ = raw.SetReadBuffer(64 << 10) // so that TooMuch is too much
 			r.handle(raw, wrap(raw))
 		}
 	})
@@ -95,7 +95,7 @@ func (r *Remote) handle(raw *net.TCPConn, conn net.Conn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if raw.RemoteAddr().String() == r.last {
-		_ = raw.SetLinger(0) // it leaves no trace in the kernel
+		_ = raw.SetLinger(0) // leave no trace in the kernel
 		_ = raw.Close()
 		close(r.reached)
 		return
@@ -118,8 +118,8 @@ func (r *Remote) Close(t testing.TB) {
 	r.handlers.Wait()
 }
 
-// Take waits until every connection that was made so far was served to its end, returns how many they and their
-// requests were, and forgets them. For fuzzing: a listener for every input would use up the machine's ports.
+// Take waits until every connection that was made so far was served to its end, returns the numbers of connections and
+// requests, and forgets them. It is for fuzzing: a listener for every input would use up the machine's ports.
 func (r *Remote) Take(t testing.TB) (connections, requests int) {
 	r.reach(t)
 	r.handlers.Wait()
@@ -132,7 +132,7 @@ func (r *Remote) Take(t testing.TB) (connections, requests int) {
 
 // reach returns when every connection that was made so far is being served.
 func (r *Remote) reach(t testing.TB) {
-	r.mu.Lock() // until it is known which is the last
+	r.mu.Lock() // until the address of the last one is known
 	last, err := net.Dial("tcp", r.listener.Addr().String())
 	if err != nil {
 		r.mu.Unlock()
@@ -142,21 +142,21 @@ func (r *Remote) reach(t testing.TB) {
 	r.mu.Unlock()
 	<-r.reached // connections are accepted in their order
 	for _, c := range r.conns {
-		_ = c.SetReadDeadline(time.Now().Add(10 * time.Second)) // should the client have left it open
+		_ = c.Conn.SetReadDeadline(time.Now().Add(10 * time.Second)) // should the client have left it open
 	}
 	_ = last.Close()
 }
 
-// TooMuch is more bytes than a client gets rid of at a remote that does not read.
+// TooMuch is more bytes than a client can write to a remote that does not read.
 const TooMuch = 8 << 20
 
 // Context is for the client to use. It ends when a script says so, or with the test.
 func (r *Remote) Context() context.Context { return r.ctx }
 
-// Connections is how many were made, after Close.
+// Connections is the number of connections that were made. Call it after Close.
 func (r *Remote) Connections() int { return len(r.conns) }
 
-// Requests is how many requests were read with a complete head, after Close.
+// Requests is the number of requests whose head was read whole. Call it after Close.
 func (r *Remote) Requests() int {
 	n := 0
 	for _, c := range r.conns {
@@ -165,7 +165,7 @@ func (r *Remote) Requests() int {
 	return n
 }
 
-// Raw is everything that was read, after Close.
+// Raw is everything that was read. Call it after Close.
 func (r *Remote) Raw() []byte {
 	var all []byte
 	for _, c := range r.conns {
@@ -194,7 +194,7 @@ func (c *Conn) ReadHead() *http.Request {
 	return req
 }
 
-// Say writes, and reports whether the client is still there as far as one can tell.
+// Say writes, and reports whether that worked: whether the client is still there, as far as the kernel can tell.
 func (c *Conn) Say(text string) bool {
 	_, err := io.WriteString(c.Conn, text)
 	return err == nil
@@ -210,13 +210,13 @@ func (c *Conn) Drain() {
 // GiveUp ends the client's context.
 func (c *Conn) GiveUp() { c.remote.giveUp() }
 
-// GiveUpSoon ends the client's context when it has had ample time to read what was said.
+// GiveUpSoon ends the client's context after the client has had ample time to read what was said.
 func (c *Conn) GiveUpSoon() { time.AfterFunc(time.Second, c.remote.giveUp) }
 
 // Hold waits, without reading, until the remote is closed: by then the client is done.
 func (c *Conn) Hold() { <-c.remote.closing }
 
-// Reset ends the connection at once, throwing away what the peer did not read.
+// Reset ends the connection at once, and discards what the client did not read.
 func (c *Conn) Reset() {
 	conn := c.Conn
 	if secure, ok := conn.(*tls.Conn); ok {

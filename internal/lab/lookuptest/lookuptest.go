@@ -1,5 +1,5 @@
-// Package lookuptest is the suite that every lookup passes, whatever its kind: what it may claim to have been told, and
-// that whatever else a remote does decides nothing. What a kind does besides is tested beside it.
+// Package lookuptest is the suite that every lookup passes, whatever its kind: it reports what the remote said, and
+// everything else that a remote does decides nothing. A kind's own features are tested beside it.
 package lookuptest
 
 import (
@@ -20,6 +20,8 @@ type Behaviour string
 const (
 	// Completed: says that the effect happened, and that it is called "ref of <key>".
 	Completed Behaviour = "says completed"
+	// Marks: says the same as Completed, behind a byte order mark.
+	Marks Behaviour = "says completed behind a byte order mark"
 	// Failed: says that the effect did not and will not happen.
 	Failed Behaviour = "says failed"
 	// NotFound: says that it does not know the key.
@@ -28,19 +30,19 @@ const (
 	Open Behaviour = "cannot tell"
 	// Breaks: answers with an error of its own.
 	Breaks Behaviour = "breaks"
-	// Babbles: answers nonsense.
+	// Babbles: its answer makes no sense.
 	Babbles Behaviour = "babbles"
-	// Floods: answers more than anybody wants to read.
+	// Floods: its answer is too large to read.
 	Floods Behaviour = "floods"
-	// Cuts the connection once it was asked.
+	// Cuts the connection once it is asked.
 	Cuts Behaviour = "cuts"
-	// Stalls once it was asked, until the lookup gives up.
+	// Stalls once it is asked, until the lookup gives up.
 	Stalls Behaviour = "stalls"
-	// Absent: there is nobody.
+	// Absent: nothing listens.
 	Absent Behaviour = "is absent"
 )
 
-// Remote is a lookup and whom it asks.
+// Remote is a lookup and the remote that it asks.
 type Remote struct {
 	Lookup outbox.Lookup
 	// Received gets a value when the remote was asked.
@@ -55,11 +57,11 @@ func Run(t *testing.T, kind string, make func(*testing.T, Behaviour) Remote) {
 		behaviour Behaviour
 		want      outbox.AnswerKind
 	}{
-		{Completed, outbox.AnswerCompleted}, {Failed, outbox.AnswerFailed}, {NotFound, outbox.AnswerNotFound},
+		{Completed, outbox.AnswerCompleted}, {Marks, outbox.AnswerCompleted}, {Failed, outbox.AnswerFailed}, {NotFound, outbox.AnswerNotFound},
 		{Open, outbox.AnswerUnresolved}, {Breaks, outbox.AnswerUnresolved}, {Babbles, outbox.AnswerUnresolved}, {Floods, outbox.AnswerUnresolved},
 		{Cuts, outbox.AnswerUnresolved}, {Stalls, outbox.AnswerUnresolved}, {Absent, outbox.AnswerUnresolved},
 	} {
-		t.Run("a remote that "+string(c.behaviour)+" is not taken for another", func(t *testing.T) {
+		t.Run("a remote that "+string(c.behaviour), func(t *testing.T) {
 			t.Parallel()
 			r := make(t, c.behaviour)
 			ctx, cancel := context.WithCancel(t.Context())
@@ -78,7 +80,7 @@ func Run(t *testing.T, kind string, make func(*testing.T, Behaviour) Remote) {
 			}
 		})
 	}
-	t.Run("without time nothing is decided", func(t *testing.T) {
+	t.Run("nothing is decided when the time is up", func(t *testing.T) {
 		t.Parallel()
 		r := make(t, NotFound)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -86,7 +88,7 @@ func Run(t *testing.T, kind string, make func(*testing.T, Behaviour) Remote) {
 		check(t, kind, rowNumber(1), r.Lookup.Look(ctx, rowNumber(1)), outbox.AnswerUnresolved)
 		r.Asked()
 	})
-	t.Run("lookups side by side do not mix", func(t *testing.T) {
+	t.Run("concurrent lookups stay apart", func(t *testing.T) {
 		t.Parallel()
 		r := make(t, Completed)
 		var all sync.WaitGroup
@@ -113,7 +115,7 @@ func rowNumber(i int) outbox.Row {
 	}
 }
 
-// check holds an answer to its form: codes are stable words, below the kind's own name, that tell nothing of the row.
+// check checks an answer's form: a code is a stable word below the kind's own name, and contains nothing of the row.
 func check(t *testing.T, kind string, row outbox.Row, a outbox.Answer, want outbox.AnswerKind) {
 	t.Helper()
 	if a.Kind != want {

@@ -1,5 +1,5 @@
-// Package sendertest is the suite that every sender passes, whatever its kind: what it may claim to know, and that it
-// sends once. What a kind does besides is tested beside it.
+// Package sendertest is the suite that every sender passes, whatever its kind: it claims to know no more than it can, and it
+// sends once. A kind's own features are tested beside it.
 package sendertest
 
 import (
@@ -20,18 +20,20 @@ type Behaviour string
 const (
 	// Accepts it and says so.
 	Accepts Behaviour = "accepts"
-	// Defers it: has not taken it, and says that it may later.
+	// Compresses: accepts it and says so in gzip, although it was not asked to.
+	Compresses Behaviour = "accepts, and compresses its answer unasked"
+	// Defers it: has not accepted it, and says that it may later.
 	Defers Behaviour = "defers"
 	// Refuses it for good.
 	Refuses Behaviour = "refuses"
-	// Fails in a way that does not tell whether it took it.
+	// Fails in a way that does not tell whether it accepted it.
 	Fails Behaviour = "fails"
 	// Cuts the connection once it has it.
 	Cuts Behaviour = "cuts"
 	// Stalls once it has it, until the sender gives up.
 	Stalls Behaviour = "stalls"
-	// Absent: there is nobody.
-	Absent Behaviour = "absent"
+	// Absent: nothing listens.
+	Absent Behaviour = "is absent"
 )
 
 // Destination is a sender and its remote.
@@ -39,7 +41,7 @@ type Destination struct {
 	Sender outbox.Sender
 	// Received gets a value, or is closed, when the remote has a request.
 	Received <-chan struct{}
-	// Arrived closes the remote and returns the payloads that ever reached it.
+	// Arrived closes the remote and returns all payloads that reached it.
 	Arrived func() []string
 }
 
@@ -49,10 +51,10 @@ func Run(t *testing.T, kind string, make func(*testing.T, Behaviour) Destination
 		behaviour Behaviour
 		want      outbox.OutcomeKind
 	}{
-		{Accepts, outbox.KindCompleted}, {Defers, outbox.KindRetryable}, {Refuses, outbox.KindPermanent}, {Fails, outbox.KindUnknown},
+		{Accepts, outbox.KindCompleted}, {Compresses, outbox.KindCompleted}, {Defers, outbox.KindRetryable}, {Refuses, outbox.KindPermanent}, {Fails, outbox.KindUnknown},
 		{Cuts, outbox.KindUnknown}, {Stalls, outbox.KindUnknown}, {Absent, outbox.KindRetryable},
 	} {
-		t.Run("remote that "+string(tc.behaviour), func(t *testing.T) {
+		t.Run("a remote that "+string(tc.behaviour), func(t *testing.T) {
 			t.Parallel()
 			d := make(t, tc.behaviour)
 			ctx, cancel := context.WithCancel(t.Context())
@@ -67,22 +69,29 @@ func Run(t *testing.T, kind string, make func(*testing.T, Behaviour) Destination
 			if tc.behaviour == Absent {
 				want = nil
 			}
+			if out.Unsent != (want == nil) {
+				t.Errorf("unsent is %v: %+v", out.Unsent, out)
+			}
 			if got := d.Arrived(); !slices.Equal(got, want) {
 				t.Errorf("arrived: %q, want %q", got, want)
 			}
 		})
 	}
-	t.Run("no time: nothing leaves", func(t *testing.T) {
+	t.Run("nothing leaves when the time is up", func(t *testing.T) {
 		t.Parallel()
 		d := make(t, Accepts)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		check(t, kind, d.Sender.Send(ctx, rowNumber(1)), outbox.KindRetryable)
+		out := d.Sender.Send(ctx, rowNumber(1))
+		check(t, kind, out, outbox.KindRetryable)
+		if !out.Unsent {
+			t.Errorf("not marked as unsent: %+v", out)
+		}
 		if got := d.Arrived(); len(got) != 0 {
 			t.Errorf("arrived: %q", got)
 		}
 	})
-	t.Run("sends side by side do not mix", func(t *testing.T) {
+	t.Run("concurrent sends stay apart", func(t *testing.T) {
 		t.Parallel()
 		d := make(t, Accepts)
 		var all sync.WaitGroup
@@ -109,7 +118,7 @@ func rowNumber(i int) outbox.Row {
 	}
 }
 
-// check holds an outcome to its form: codes are stable words, below the kind's own name, that tell nothing of the row.
+// check checks an outcome's form: a code is a stable word below the kind's own name, and contains nothing of the row.
 func check(t *testing.T, kind string, out outbox.Outcome, want outbox.OutcomeKind) {
 	t.Helper()
 	if out.Kind != want {

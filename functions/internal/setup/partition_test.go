@@ -8,7 +8,7 @@ import (
 	"github.com/landfall-dev/landfall/functions/internal/setup"
 )
 
-func TestNoEventOfAnotherShapeIsTakenForASchedules(t *testing.T) {
+func TestEventOfAnotherShapeIsRefused(t *testing.T) {
 	t.Parallel()
 	sample := func(name string) string {
 		event, err := os.ReadFile("../../../events/" + name)
@@ -17,7 +17,7 @@ func TestNoEventOfAnotherShapeIsTakenForASchedules(t *testing.T) {
 		}
 		return string(event)
 	}
-	for event, want := range map[string]*setup.Share{
+	for event, want := range map[string]*setup.Partition{
 		sample("dispatch.json"):   {},
 		sample("reconcile.json"):  {},
 		`{"part": 0, "of": 1}`:    {Part: 0, Of: 1},
@@ -45,12 +45,12 @@ func TestNoEventOfAnotherShapeIsTakenForASchedules(t *testing.T) {
 		`{"detail-type": 7, "source": "aws.events", "part": 0}`:   nil,
 		`{"detail-type": "Scheduled Event", "source": "aws.event`: nil,
 	} {
-		share, err := setup.ParseShare([]byte(event))
+		partition, err := setup.ParsePartition([]byte(event))
 		switch {
 		case want == nil && !errors.Is(err, setup.ErrEvent):
-			t.Errorf("%s: %v, %v; want ErrEvent", event, share, err)
-		case want != nil && (err != nil || share != *want):
-			t.Errorf("%s: %v, %v; want %v", event, share, err, *want)
+			t.Errorf("%s: %v, %v; want ErrEvent", event, partition, err)
+		case want != nil && (err != nil || partition != *want):
+			t.Errorf("%s: %v, %v; want %v", event, partition, err, *want)
 		}
 	}
 }

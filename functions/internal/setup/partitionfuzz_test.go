@@ -9,7 +9,7 @@ import (
 	"github.com/landfall-dev/landfall/functions/internal/setup"
 )
 
-func FuzzParseShare(f *testing.F) {
+func FuzzParsePartition(f *testing.F) {
 	for _, sample := range []string{"dispatch.json", "reconcile.json"} {
 		event, err := os.ReadFile("../../../events/" + sample)
 		if err != nil {
@@ -21,16 +21,16 @@ func FuzzParseShare(f *testing.F) {
 	f.Add([]byte(`{"part": 3, "of": 4, "Part": 1}`))
 	f.Add([]byte(`{"Records": [{"eventSource": "aws:sqs"}]}`))
 	f.Fuzz(func(t *testing.T, event []byte) {
-		share, err := setup.ParseShare(event)
+		partition, err := setup.ParsePartition(event)
 		switch {
 		case err != nil:
-			if !errors.Is(err, setup.ErrEvent) || share != (setup.Share{}) {
-				t.Errorf("%q: %+v, %v", event, share, err)
+			if !errors.Is(err, setup.ErrEvent) || partition != (setup.Partition{}) {
+				t.Errorf("%q: %+v, %v", event, partition, err)
 			}
 		case !json.Valid(event):
-			t.Errorf("%q is no JSON and was taken for a schedule's: %+v", event, share)
-		case share != (setup.Share{}) && (share.Part < 0 || share.Part >= share.Of):
-			t.Errorf("%q: part %d of %d", event, share.Part, share.Of)
+			t.Errorf("%q is not JSON and was accepted: %+v", event, partition)
+		case partition != (setup.Partition{}) && (partition.Part < 0 || partition.Part >= partition.Of):
+			t.Errorf("%q: part %d of %d", event, partition.Part, partition.Of)
 		}
 	})
 }
