@@ -2,26 +2,17 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
 )
 
 func (a *app) versionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Show what was built",
-		Args:  cobra.NoArgs,
-		RunE: a.do(func(context.Context, []string) error {
+	return a.command("version", "Show the version, the commit and the Go version of this build", "",
+		takes(0, 0), func(context.Context, []string) error {
 			v := version()
-			if a.output == inJSON {
-				return a.printJSON(v)
-			}
-			_, err := fmt.Fprintf(a.stdout, "landfall %s %s %s\n", v.Version, v.Revision, v.Go)
-			return err
-		}),
-	}
+			return a.say(v, "landfall %s %s %s", v.Version, v.Revision, v.Go)
+		})
 }
 
 type built struct {

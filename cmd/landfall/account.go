@@ -17,27 +17,29 @@ import (
 	"github.com/aws/smithy-go/logging"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
+	"github.com/landfall-dev/landfall/internal/config"
+	"github.com/landfall-dev/landfall/internal/doctor"
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// answerTimeout bounds one request; the SDK makes a few attempts.
-const answerTimeout = 10 * time.Second
+// requestTimeout bounds one request; the SDK makes a few attempts.
+const requestTimeout = 10 * time.Second
 
-// account is the AWS that the environment, the profile and the global flags lead to, and the deployment in it.
+// account is the AWS account that the environment, the profile and the global flags lead to, and the deployment in it.
 type account struct {
 	sdk     aws.Config
-	stack   string            // "" for the one that the environment names
+	stack   string            // "" for the deployment that the environment names
 	outputs map[string]string // of the stack
 }
 
-// account asks CloudFormation if a stack is named, and nobody else.
+// account calls CloudFormation if a stack is named, and nothing else.
 func (a *app) account(ctx context.Context) (*account, error) {
 	if u, err := url.Parse(a.endpoint); a.endpoint != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
-		return nil, badInput(errors.New("--endpoint-url: want http://host:port or https://host:port"))
+		return nil, badInputf("--endpoint-url: want http://host:port or https://host:port")
 	}
 	options := []func(*awsconfig.LoadOptions) error{
 		awsconfig.WithAppID("landfall-cli"), awsconfig.WithLogger(logging.Nop{}),
-		awsconfig.WithHTTPClient(awshttp.NewBuildableClient().WithTimeout(answerTimeout)),
+		awsconfig.WithHTTPClient(awshttp.NewBuildableClient().WithTimeout(requestTimeout)),
 	}
 	if a.region != "" {
 		options = append(options, awsconfig.WithRegion(a.region))
@@ -50,7 +52,7 @@ func (a *app) account(ctx context.Context) (*account, error) {
 		return nil, fmt.Errorf("configure the AWS SDK: %w", err)
 	}
 	if sdk.Region == "" {
-		return nil, badInput(errors.New("no AWS region: set --region or AWS_REGION"))
+		return nil, badInputf("no AWS region: set --region or AWS_REGION")
 	}
 	at := &account{sdk: sdk, stack: a.stack}
 	if a.stack != "" {
@@ -59,7 +61,7 @@ func (a *app) account(ctx context.Context) (*account, error) {
 	return at, err
 }
 
-// named is something that a deployment calls by a name of its own.
+// named is a table, or the prefix of the queues: the stack's output that names it, the variable, the default.
 type named struct{ output, variable, standard string }
 
 var (
@@ -69,7 +71,7 @@ var (
 	prefixName   = named{schema.QueuePrefixOutput, schema.QueuePrefixEnv, schema.QueuePrefix}
 )
 
-// name is the stack's, if one is meant, else the environment's, else the default.
+// name is the stack's name for it if --stack is given, else the environment's, else the default.
 func (at *account) name(n named) (string, error) {
 	if at.stack == "" {
 		return cmp.Or(os.Getenv(n.variable), n.standard), nil
@@ -77,17 +79,17 @@ func (at *account) name(n named) (string, error) {
 	if name := at.outputs[n.output]; name != "" {
 		return name, nil
 	}
-	return "", fmt.Errorf("stack %s has no output %s: is there a Landfall in it?", at.stack, n.output)
+	return "", fmt.Errorf("stack %s has no output %s: check that Landfall is in this stack", at.stack, n.output)
 }
 
-// ourTable is one of Landfall's tables in an account.
-type ourTable struct {
-	*dynamodb.Client
+// tableClient reaches one of Landfall's tables.
+type tableClient struct {
+	db   *dynamodb.Client
 	name string
 	as   named
 }
 
-func (at *account) table(ctx context.Context, n named) (*ourTable, error) {
+func (at *account) table(ctx context.Context, n named) (*tableClient, error) {
 	if _, err := credentialsOf(ctx, at.sdk); err != nil {
 		return nil, err
 	}
@@ -95,26 +97,20 @@ func (at *account) table(ctx context.Context, n named) (*ourTable, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ourTable{dynamodb.NewFromConfig(at.sdk), name, n}, nil
+	return &tableClient{dynamodb.NewFromConfig(at.sdk), name, n}, nil
 }
-
-// What to do where there is nobody to ask, or nobody who asks.
-const (
-	seeEndpoint = "see --endpoint-url, AWS_ENDPOINT_URL and --region; for landfall dev, that it runs"
-	logIn       = "log in, or set AWS_PROFILE; for landfall dev, export what it prints"
-)
 
 // credentialsOf are those that requests are signed with.
 func credentialsOf(ctx context.Context, sdk aws.Config) (aws.Credentials, error) {
 	found, err := sdk.Credentials.Retrieve(ctx)
 	if err != nil {
-		return found, fmt.Errorf("no AWS credentials: %s: %w", logIn, err)
+		return found, fmt.Errorf("no AWS credentials: %s: %w", doctor.LogIn, err)
 	}
 	return found, nil
 }
 
 // outbox is the outbox table.
-func (a *app) outbox(ctx context.Context) (*ourTable, error) {
+func (a *app) outbox(ctx context.Context) (*tableClient, error) {
 	at, err := a.account(ctx)
 	if err != nil {
 		return nil, err
@@ -122,15 +118,39 @@ func (a *app) outbox(ctx context.Context) (*ourTable, error) {
 	return at.table(ctx, outboxName)
 }
 
-// explain adds what to do where DynamoDB only says that it knows no such table, or nothing at all.
-func (t *ourTable) explain(err error) error {
+// rows is the configuration, and the outbox table.
+func (a *app) configAndOutbox(ctx context.Context) (*config.Config, *tableClient, error) {
+	cfg, err := a.loadConfig()
+	if err != nil {
+		return nil, nil, err
+	}
+	table, err := a.outbox(ctx)
+	return cfg, table, err
+}
+
+// configAndControl is the configuration, and the table of what was changed without a deployment.
+func (a *app) configAndControl(ctx context.Context) (*config.Config, *account, *tableClient, error) {
+	cfg, err := a.loadConfig()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	at, err := a.account(ctx)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	table, err := at.table(ctx, controlName)
+	return cfg, at, table, err
+}
+
+// explain adds what to do if the table does not exist, or DynamoDB does not answer.
+func (t *tableClient) explain(err error) error {
 	var missing *types.ResourceNotFoundException
 	var unsent *smithyhttp.RequestSendError
 	switch {
 	case errors.As(err, &missing):
-		return fmt.Errorf("no table %s there: set %s or --stack, or the endpoint and region that it is in: %w", t.name, t.as.variable, err)
+		return fmt.Errorf("no table %s: set %s or --stack, or the endpoint and region that it is in: %w", t.name, t.as.variable, err)
 	case errors.As(err, &unsent):
-		return fmt.Errorf("DynamoDB cannot be reached: %s: %w", seeEndpoint, err)
+		return fmt.Errorf("DynamoDB cannot be reached: %s: %w", doctor.CheckEndpoint, err)
 	}
 	return err
 }
