@@ -71,19 +71,21 @@ line or its input is wrong.`,
 		a.enqueueCommand(), a.groupsCommand(), a.initCommand(), a.rowsCommand(), a.validateCommand(), a.versionCommand())
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetUsageTemplate(strings.NewReplacer(".FlagUsages", ".FlagUsagesWrapped 80", "more information about", "more about").Replace(root.UsageTemplate()))
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.config, "config", "landfall.yaml", "configuration: a landfall.yaml or a resolved .json")
 	flags.StringVar(&a.endpoint, "endpoint-url", "", "URL of AWS's API (default: $AWS_ENDPOINT_URL, else AWS)")
 	flags.Var(&a.output, "output", "table or json")
 	flags.StringVar(&a.region, "region", "", "AWS region (default: $AWS_REGION, else the profile's)")
-	flags.StringVar(&a.stack, "stack", "", "stack to use (default: the tables that LANDFALL_*_TABLE\nname, else landfall-*)")
+	flags.StringVar(&a.stack, "stack", "", "stack to use (default: the tables that LANDFALL_*_TABLE name, else landfall-*)")
+	illustrate(root)
 	return root
 }
 
 // command makes a command. Its long description is the short one and more; the errors of args are those of the command
 // line, the errors of run are not.
 func (a *app) command(use, short, more string, args cobra.PositionalArgs, run func(ctx context.Context, args []string) error) *cobra.Command {
-	return &cobra.Command{Use: use, Short: short, Long: long(short, more), Args: args, RunE: a.action(run)}
+	return &cobra.Command{Use: use, Short: short, Long: long(short, more), Args: args, RunE: a.action(run), DisableFlagsInUseLine: true}
 }
 
 // action marks that a command began, so that its errors are not taken for errors of the command line.
@@ -96,7 +98,7 @@ func (a *app) action(run func(ctx context.Context, args []string) error) func(*c
 
 // parent makes a command that only has sub-commands.
 func parent(use, short, more string, subs ...*cobra.Command) *cobra.Command {
-	cmd := &cobra.Command{Use: use, Short: short, Long: long(short, more), Args: cobra.ArbitraryArgs, SuggestionsMinimumDistance: 2}
+	cmd := &cobra.Command{Use: use, Short: short, Long: long(short, more), Args: cobra.ArbitraryArgs, SuggestionsMinimumDistance: 2, DisableFlagsInUseLine: true}
 	var names []string
 	for _, sub := range subs {
 		names = append(names, sub.Name())

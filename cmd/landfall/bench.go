@@ -12,8 +12,9 @@ import (
 
 func (a *app) benchCommand() *cobra.Command {
 	o := bench.Options{Source: "."}
-	cmd := a.command("bench", "Measure what an effect costs: capacity units, requests, CPU, dollars",
-		`It runs counting tests on a local AWS with a virtual clock, and Go's benchmarks. It
+	cmd := a.command("bench", "Measure what an effect costs",
+		`Figures are capacity units, requests, CPU time and dollars for each effect. It
+runs counting tests on a local AWS with a virtual clock, and Go's benchmarks. It
 writes all figures as JSON, and with --html as a page with plots. It takes a few
 minutes. Exit code 1: a figure is above its bound, or a test failed.
 

@@ -15,12 +15,15 @@ import (
 )
 
 func (a *app) consumersCommand() *cobra.Command {
-	return parent("consumers", "Inspect the consumers of routing groups, and add, drain and remove them", "",
+	return parent("consumers", "List, add, drain and remove consumers of routing groups", "",
 		a.consumersAddCommand(), a.consumersDrainCommand(), a.consumersListCommand(), a.consumersRemoveCommand())
 }
 
 func (a *app) consumersListCommand() *cobra.Command {
-	return a.command("list GROUP", "List the consumers of a group, those of the file and those added later", "",
+	return a.command("list GROUP", "List the consumers of a group",
+		`One line for each: where it comes from, its target, its state (live, or why it
+gets no messages), the load of its queue, its limit, weight, tags and lease, and
+who changed it. Loads are approximate, and a moment old.`,
 		takes(1, 1), func(ctx context.Context, args []string) error {
 			g, now, err := a.group(ctx, args[0])
 			if err != nil {
@@ -35,9 +38,9 @@ func (a *app) consumersListCommand() *cobra.Command {
 func (a *app) consumersDrainCommand() *cobra.Command {
 	c, stop := &change{}, false
 	cmd := a.command("drain GROUP CONSUMER", "Give a consumer no more messages, and let it finish",
-		`It may be a consumer of the file or one that was added. It gets no more messages,
-from the router's next invocation, until --stop. consumers list shows what is
-still in its queue.`,
+		`It may be a consumer of the file or one that was added. It gets no more
+messages, from the router's next invocation, until --stop. consumers list shows
+what is still in its queue.`,
 		takes(2, 2), func(ctx context.Context, args []string) error {
 			if err := c.signed(); err != nil {
 				return err
@@ -84,9 +87,9 @@ func (a *app) consumersAddCommand() *cobra.Command {
 	var as config.Consumer
 	var lease time.Duration
 	cmd := a.command("add GROUP CONSUMER {--sqs QUEUE | --lambda FUNCTION}", "Add a consumer to a group, without a deployment",
-		`Adding a consumer again replaces its settings: a flag that is not given goes back
-to its default, but a draining consumer stays draining. The consumer must obey the
-rules of the configuration. It is a candidate from the next message on.
+		`Adding a consumer again replaces its settings: a flag that is not given goes
+back to its default, but a draining consumer stays draining. The consumer must
+obey the rules of the configuration. It is a candidate from the next message on.
 
 The router can reach only queues and functions that its role allows: those that
 the configuration names, and those that the deployment allows to be added. With
@@ -102,7 +105,7 @@ the configuration names, and those that the deployment allows to be added. With
 	flags.StringVar(&as.SQS, "sqs", "", "name or ARN of its queue")
 	flags.StringVar(&as.Lambda, "lambda", "", "name or ARN of its function")
 	flags.Int64Var(&as.MaxInFlight, "max-in-flight", 0, "most messages it may have at once (default: no limit)")
-	flags.StringSliceVar(&as.Tags, "tag", nil, "tag for routing functions; may be repeated, or have\ncommas")
+	flags.StringSliceVar(&as.Tags, "tag", nil, "tag for routing functions; may be repeated, or have commas")
 	flags.IntVar(&as.Weight, "weight", config.DefaultWeight, "its share under a weighted route")
 	flags.DurationVar(&lease, "lease", 0, "time until it leaves, such as 10m (default: never)")
 	return cmd

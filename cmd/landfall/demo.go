@@ -14,15 +14,16 @@ import (
 
 func (a *app) demoCommand() *cobra.Command {
 	o := demo.Options{Source: ".", Folder: "build"}
-	cmd := a.command("demo", "Show Landfall on this machine, with real payloads and a remote that misbehaves",
-		`First act: rows are put, some in transactions, and the functions' own binaries send
-them to an HTTP server that answers, refuses, stalls and cuts connections by a
-seeded plan, while function processes are killed during sends. At the end the rows
-are compared with the server's log. Second act: rows become messages for couriers
-that accept, decline, stay silent, die and join. The summary is in build/run.json.
+	cmd := a.command("demo", "Deliver real payloads on this machine to a remote that misbehaves",
+		`First act: rows are put, some in transactions, and the functions' own binaries
+send them to an HTTP server that answers, refuses, stalls and cuts connections
+by a seeded plan, while function processes are killed during sends. At the end
+the rows are compared with the server's log. Second act: rows become messages
+for couriers that accept, decline, stay silent, die and join. The summary is in
+build/run.json.
 
-Exit code 0 only if no effect was doubled or lost, every row ended as planned, and
-processes were killed, rows retried and rows taken over.
+Exit code 0 only if no effect was doubled or lost, every row ended as planned,
+and processes were killed, rows retried and rows taken over.
 
 Run it from Landfall's source tree; it needs only Go. With --endpoint-url or
 AWS_ENDPOINT_URL it uses the AWS there, which must be on this machine.`,
@@ -34,8 +35,8 @@ AWS_ENDPOINT_URL it uses the AWS there, which must be on this machine.`,
 		return a.demo(ctx, o)
 	})
 	flags := cmd.Flags()
-	flags.StringVar(&o.Payloads, "payloads", "", "folder of files to send (default: 154 recorded webhooks,\nwhich Go downloads)")
-	flags.IntVar(&o.Rows, "rows", 0, "number of rows (default: each payload once to each of\nfour destinations)")
+	flags.StringVar(&o.Payloads, "payloads", "", "folder of files to send (default: 154 recorded webhooks, which Go downloads)")
+	flags.IntVar(&o.Rows, "rows", 0, "number of rows (default: each payload once to each of four destinations)")
 	flags.Uint64Var(&o.Seed, "seed", 1, "seed of the plan by which the remote misbehaves")
 	return cmd
 }

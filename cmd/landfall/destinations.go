@@ -16,7 +16,7 @@ import (
 )
 
 func (a *app) destinationsCommand() *cobra.Command {
-	return parent("destinations", "Inspect destinations, pause them, and limit how much is sent at once", "",
+	return parent("destinations", "List, pause and limit destinations", "",
 		a.destinationsLimitCommand(), a.destinationsListCommand(), a.destinationsPauseCommand(),
 		a.destinationsResumeCommand(), a.destinationsUnlimitCommand())
 }
@@ -94,7 +94,11 @@ func (d *destinations) control(ctx context.Context, name string) (outboxdb.Contr
 }
 
 func (a *app) destinationsListCommand() *cobra.Command {
-	return a.command("list", "List destinations, and which are paused or limited", "",
+	return a.command("list", "List destinations, and which are paused or limited",
+		`States are active, limited, paused, retired and not configured (there is a
+control for it, but it is not in the configuration). Each line has how many
+sends a run may have in flight, what the file allows, and who changed it and
+why.`,
 		takes(0, 0), func(ctx context.Context, _ []string) error { return a.destinationsList(ctx) })
 }
 
@@ -137,8 +141,8 @@ begun goes on for about a minute.`
 
 func (a *app) destinationsPauseCommand() *cobra.Command {
 	return a.controlCommand("pause DESTINATION --reason TEXT", "Send nothing to a destination until it is resumed",
-		`Rows can still be put; they wait, as do rows that are due. Rows of unknown outcome
-are still looked up.`, takes(1, 1), true, func(ctx context.Context, d *destinations, o *controlOrder) error {
+		`Rows can still be put; they wait, as do rows that are due. Rows of unknown
+outcome are still looked up.`, takes(1, 1), true, func(ctx context.Context, d *destinations, o *controlOrder) error {
 			return d.controls.Pause(ctx, o.destination, o.reason, o.change.by)
 		}, func(c *outboxdb.Control, _ *controlOrder) { c.Paused = true })
 }
@@ -153,8 +157,8 @@ func (a *app) destinationsResumeCommand() *cobra.Command {
 func (a *app) destinationsLimitCommand() *cobra.Command {
 	return a.controlCommand("limit DESTINATION N --reason TEXT", "Limit how many sends to a destination a run has in flight",
 		`N is the limit; more than the configuration's concurrency has no effect. Runs
-overlap, and as many as parallelism go side by side, each with its own N; so does
-each invocation of the fast path.`, takes(2, 2), true, func(ctx context.Context, d *destinations, o *controlOrder) error {
+overlap, and as many as parallelism go side by side, each with its own N; so
+does each invocation of the fast path.`, takes(2, 2), true, func(ctx context.Context, d *destinations, o *controlOrder) error {
 			return d.controls.Limit(ctx, o.destination, o.limit, o.reason, o.change.by)
 		}, func(c *outboxdb.Control, o *controlOrder) { c.MaxConcurrency = o.limit })
 }

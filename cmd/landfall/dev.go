@@ -22,11 +22,11 @@ const devStops = 5 * time.Second
 func (a *app) devCommand() *cobra.Command {
 	o := desk.Options{Source: "."}
 	var every time.Duration
-	cmd := a.command("dev", "Run Landfall on this machine: a local AWS, the functions and their triggers",
+	cmd := a.command("dev", "Run Landfall on this machine, with a local AWS",
 		`Standard output gets the environment variables to export, one per line. Standard
 error gets the functions' logs, without their metrics. Nothing is kept after the
-end; Ctrl-C ends it. Run it from Landfall's source tree, from which the functions
-are built; --config may name your own landfall.yaml.`,
+end; Ctrl-C ends it. Run it from Landfall's source tree, from which the
+functions are built; --config may name your own landfall.yaml.`,
 		takes(0, 0), func(ctx context.Context, _ []string) error {
 			cfg, err := a.loadConfig()
 			if err != nil {
@@ -37,7 +37,7 @@ are built; --config may name your own landfall.yaml.`,
 		})
 	flags := cmd.Flags()
 	flags.IntVar(&o.Port, "port", 4570, "port on 127.0.0.1; 0 for any free port")
-	flags.DurationVar(&every, "every", desk.DefaultEvery, "how often dispatch and reconcile run; deployed, once a\nminute")
+	flags.DurationVar(&every, "every", desk.DefaultEvery, "how often dispatch and reconcile run; deployed, once a minute")
 	return cmd
 }
 

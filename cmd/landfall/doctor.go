@@ -19,13 +19,13 @@ const examineTimeout = 2 * time.Minute
 
 func (a *app) doctorCommand() *cobra.Command {
 	return a.command("doctor", "Check the installation, and say how to fix it",
-		`It checks tools, credentials, tables, queues, event source mappings,
-permissions and the configuration. It only reads, and tries writes that cannot
-change anything. Permissions are your own, not those of the functions. On an AWS
-on this machine, what matters only in production is left out.
+		`It checks tools, credentials, tables, queues, event source mappings, permissions
+and the configuration. It only reads, and tries writes that cannot change
+anything. Permissions are your own, not those of the functions. On an AWS on
+this machine, what matters only in production is left out.
 
-Findings are ok, warn (it works, but not as it should), bad (it does not work, or
-loses something) or not checked. Exit code 1: something is bad.`,
+Findings are ok, warn (it works, but not as it should), bad (it does not work,
+or loses something) or not checked. Exit code 1: something is bad.`,
 		takes(0, 0), func(ctx context.Context, _ []string) error { return a.doctor(ctx) })
 }
 

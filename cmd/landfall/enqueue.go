@@ -20,9 +20,9 @@ func (a *app) enqueueCommand() *cobra.Command {
 	var headers []string
 	cmd := a.command("enqueue DESTINATION --key KEY --data DATA", "Put a row, as an application does",
 		`DATA is the payload itself, @FILE for the content of a file, or - for standard
-input. Putting the same row again changes nothing and succeeds; the answer says
-what became of it. Other content under a key that is in use is refused (exit
-code 1).`,
+input. The answer has the row's name, for rows get. Putting the same row again
+changes nothing and succeeds; the answer says what became of it. Other content
+under a key that is in use is refused (exit code 1).`,
 		takes(1, 1), func(ctx context.Context, args []string) error {
 			row.Destination = args[0]
 			var err error

@@ -19,7 +19,7 @@ import (
 )
 
 func (a *app) groupsCommand() *cobra.Command {
-	return parent("groups", "Inspect routing groups, and change and test their routing functions", "",
+	return parent("groups", "Inspect groups, and change and test their routing functions", "",
 		a.groupsDescribeCommand(), a.groupsListCommand(), a.groupsResetRouteCommand(), a.groupsSetRouteCommand(), a.groupsTestCommand())
 }
 
@@ -192,7 +192,9 @@ func (g *groups) loads(ctx context.Context, views []memberView) (problems []erro
 }
 
 func (a *app) groupsListCommand() *cobra.Command {
-	return a.command("list", "List groups, their routing functions, and how many consumers they have", "",
+	return a.command("list", "List groups and their routing functions",
+		`FROM says where the routing function comes from: the file, or the control table
+after set-route. LIVE counts the consumers that get messages, MEMBERS all.`,
 		takes(0, 0), func(ctx context.Context, _ []string) error { return a.groupsList(ctx) })
 }
 

@@ -15,13 +15,13 @@ func (a *app) groupsSetRouteCommand() *cobra.Command {
 	c := &change{}
 	cmd := a.command("set-route GROUP KIND [ARGUMENT]", "Change a group's routing function, without a deployment",
 		`KIND and ARGUMENT are those of route in the configuration: least_loaded,
-rendezvous customer_id, cel EXPRESSION. ARGUMENT is the text itself, @FILE for the
-content of a file, or - for standard input. The function is checked first; an
-expression that does not compile is refused, with the line and column.
+rendezvous customer_id, cel EXPRESSION. ARGUMENT is the text itself, @FILE for
+the content of a file, or - for standard input. The function is checked first;
+an expression that does not compile is refused, with the line and column.
 
-The change counts from the router's next invocation, until reset-route. A message
-that was already given to a consumer stays with it. For the kind lambda, the
-router's role allows only the functions that the configuration names.`,
+The change counts from the router's next invocation, until reset-route. A
+message that was already given to a consumer stays with it. For the kind lambda,
+the router's role allows only the functions that the configuration names.`,
 		takes(2, 3), func(ctx context.Context, args []string) error { return a.groupsSetRoute(ctx, args, c) })
 	c.flags(cmd)
 	return cmd
@@ -29,7 +29,9 @@ router's role allows only the functions that the configuration names.`,
 
 func (a *app) groupsResetRouteCommand() *cobra.Command {
 	c := &change{}
-	cmd := a.command("reset-route GROUP", "Return a group to the routing function of the configuration", "",
+	cmd := a.command("reset-route GROUP", "Return a group to the routing function of the configuration",
+		`It takes back set-route, and answers with the function of now and that of
+before.`,
 		takes(1, 1), func(ctx context.Context, args []string) error { return a.groupsResetRoute(ctx, args[0], c) })
 	c.dry(cmd)
 	return cmd

@@ -30,22 +30,23 @@ type trial struct {
 
 func (a *app) groupsTestCommand() *cobra.Command {
 	t := &trial{}
-	cmd := a.command("test GROUP [KIND [ARGUMENT]] --message BODY", "Show which consumer a routing function picks for a message, and why",
+	cmd := a.command("test GROUP [KIND [ARGUMENT]] --message BODY", "Show which consumer a routing function picks, and why",
 		`Nothing is sent or changed, but a function of the kind lambda is really called.
 
 The routing function is the group's, or that of KIND and ARGUMENT, as for
-set-route. The consumers are the group's with the load of their queues, or those of
---consumers, in the form that a routing function of the kind lambda gets. BODY,
-ARGUMENT and the list are the text itself, @FILE for the content of a file, or -
-for standard input. Exit code 1: no consumer is picked, with the reason.`,
+set-route. The consumers are the group's with the load of their queues, or those
+of --consumers, in the form that a routing function of the kind lambda gets.
+BODY, ARGUMENT and the list are the text itself, @FILE for the content of a
+file, or - for standard input. Exit code 1: no consumer is picked, with the
+reason.`,
 		takes(1, 3), func(ctx context.Context, args []string) error { return a.groupsTest(ctx, args, t) })
 	flags := cmd.Flags()
 	flags.StringVar(&t.message, "message", "", "the message's body, @FILE or - (required)")
-	flags.StringVar(&t.id, "message-id", "", "the message's ID, which breaks ties (default: the\nbody's SHA-256)")
-	flags.StringArrayVar(&t.attributes, "attribute", nil, "NAME=VALUE, an attribute of the message; may be\nrepeated")
-	flags.StringVar(&t.consumers, "consumers", "", "consumers as a JSON list, @FILE or - (default: the\ngroup's)")
+	flags.StringVar(&t.id, "message-id", "", "the message's ID, which breaks ties (default: the body's SHA-256)")
+	flags.StringArrayVar(&t.attributes, "attribute", nil, "NAME=VALUE, an attribute of the message; may be repeated")
+	flags.StringVar(&t.consumers, "consumers", "", "consumers as a JSON list, @FILE or - (default: the group's)")
 	flags.IntVar(&t.attempt, "attempt", 0, "number of this attempt (default: one more than --tried)")
-	flags.StringSliceVar(&t.tried, "tried", nil, "consumers that had the message before, oldest first,\nwith commas between them")
+	flags.StringSliceVar(&t.tried, "tried", nil, "consumers that had the message before, oldest first, with commas between them")
 	require(cmd, "message")
 	return cmd
 }

@@ -18,8 +18,8 @@ import (
 func (a *app) rowsAuditCommand() *cobra.Command {
 	var command string
 	cmd := a.command("audit", "Check every row for mistakes that no sweep finds",
-		`It finds rows that break the row format, that are in no lane or in a lane that no
-sweep reads, or that have been due for long. It scans the outbox table, which
+		`It finds rows that break the row format, that are in no lane or in a lane that
+no sweep reads, or that have been due for long. It scans the outbox table, which
 costs as much as reading all of it. Exit code 1: something was found. With
 --command it checks only the rows of that command, and shows all of them.`,
 		takes(0, 0), func(ctx context.Context, _ []string) error { return a.rowsAudit(ctx, command) })

@@ -20,10 +20,10 @@ import (
 func (a *app) rowsListCommand() *cobra.Command {
 	var f rowFilter
 	cmd := a.command("list [DESTINATION]", "List rows that are not completed",
-		`Rows are listed lane by lane, in the order in which they need attention. Lanes are
-due (pending or dispatching), unknown (outcome_unknown) and failed. A completed
-row is in no lane: find it with rows get. --older-than counts from when an attempt
-may first have arrived, else from when the row was put.`,
+		`Rows are listed lane by lane, in the order in which they need attention. Lanes
+are due (pending or dispatching), unknown (outcome_unknown) and failed. A
+completed row is in no lane: find it with rows get. --older-than counts from
+when an attempt may first have arrived, else from when the row was put.`,
 		takes(0, 1), func(ctx context.Context, args []string) error {
 			if len(args) == 1 {
 				if f.destination != "" {
@@ -38,7 +38,7 @@ may first have arrived, else from when the row was put.`,
 	flags.StringVar(&f.lane, "lane", "", "due, unknown or failed (default: all)")
 	flags.IntVar(&f.limit, "limit", 100, "rows per lane, at least 1")
 	flags.DurationVar(&f.olderThan, "older-than", 0, "only rows older than this, such as 1h (default: all)")
-	flags.StringVar(&f.status, "status", "", "pending, dispatching, outcome_unknown or failed\n(default: all)")
+	flags.StringVar(&f.status, "status", "", "pending, dispatching, outcome_unknown or failed (default: all)")
 	return cmd
 }
 

@@ -28,8 +28,8 @@ func (a *app) rowsCancelCommand() *cobra.Command {
 	return a.operationCommand("cancel {DESTINATION KEY | ROW}", "End a pending row without sending it",
 		`The row fails with the code landfall.cancelled. Refused if an attempt is under
 way or may have arrived: it cannot be undone. A row whose destination is not in
-the configuration, perhaps mistyped, can be cancelled, too. Exit code 1: refused,
-with the reason.`, outbox.Cancel)
+the configuration, perhaps mistyped, can be cancelled, too. Exit code 1:
+refused, with the reason.`, outbox.Cancel)
 }
 
 func (a *app) operationCommand(use, short, more string, move outbox.Move) *cobra.Command {
@@ -42,8 +42,8 @@ func (a *app) operationCommand(use, short, more string, move outbox.Move) *cobra
 func (a *app) rowsResolveCommand() *cobra.Command {
 	op := &operation{}
 	var as string
-	cmd := a.command("resolve {DESTINATION KEY | ROW} --as completed|failed|resend --reason TEXT", "Say what became of a row of unknown outcome",
-		`Find out at the remote first.
+	cmd := a.command("resolve {DESTINATION KEY | ROW} --as OUTCOME --reason TEXT", "Say what became of a row of unknown outcome",
+		`Find out at the remote first. OUTCOME is one of:
 
   completed   the effect happened; --ref is the remote's name for it
   failed      it did not and will not happen; the row is never sent again

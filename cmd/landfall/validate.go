@@ -23,15 +23,15 @@ const maxRate = 1_000_000
 func (a *app) validateCommand() *cobra.Command {
 	var rate float64
 	cmd := a.command("validate [FILE]", "Check a configuration and show what it resolves to",
-		`FILE is a landfall.yaml or a resolved .json (default: the file of --config). With
---output json the answer is the resolved configuration, which the functions read.
-Exit code 1: the file is not valid; 2: it cannot be read.
+		`FILE is a landfall.yaml or a resolved .json (default: the file of --config).
+With --output json the answer is the resolved configuration, which the functions
+read. Exit code 1: the file is not valid; 2: it cannot be read.
 
-With --rate N, groups are also checked for N messages a second each. A message that
-waits to be accepted is in flight in the group's ingress queue, of which SQS allows
-120,000: N times accept_timeout must not exceed that. It is what a group has when
-consumers accept late but at the first attempt; rerouting adds to it. A group that
-accepts on_delivery does not wait.`,
+With --rate N, groups are also checked for N messages a second each. A message
+that waits to be accepted is in flight in the group's ingress queue, of which
+SQS allows 120,000: N times accept_timeout must not exceed that. It is what a
+group has when consumers accept late but at the first attempt; rerouting adds to
+it. A group that accepts on_delivery does not wait.`,
 		takes(0, 1), func(_ context.Context, args []string) error {
 			if !(rate >= 0 && rate <= maxRate) {
 				return badInputf("--rate %v: want messages a second, 0 to %d", rate, maxRate)
@@ -42,7 +42,7 @@ accepts on_delivery does not wait.`,
 			}
 			return a.validate(path, rate)
 		})
-	cmd.Flags().Float64Var(&rate, "rate", 0, "messages a second in each group, to check against SQS's\nlimit in flight")
+	cmd.Flags().Float64Var(&rate, "rate", 0, "messages a second in each group, to check against SQS's limit in flight")
 	return cmd
 }
 

@@ -8,7 +8,8 @@ import (
 )
 
 func (a *app) versionCommand() *cobra.Command {
-	return a.command("version", "Show the version, the commit and the Go version of this build", "",
+	return a.command("version", "Show the version of this program",
+		`Its version, the commit and the version of Go that it was built with.`,
 		takes(0, 0), func(context.Context, []string) error {
 			v := version()
 			return a.say(v, "landfall %s %s %s", v.Version, v.Revision, v.Go)
