@@ -14,6 +14,7 @@ import (
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/logging"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
@@ -118,7 +119,7 @@ func (a *app) outbox(ctx context.Context) (*tableClient, error) {
 	return at.table(ctx, outboxName)
 }
 
-// rows is the configuration, and the outbox table.
+// configAndOutbox is the configuration, and the outbox table.
 func (a *app) configAndOutbox(ctx context.Context) (*config.Config, *tableClient, error) {
 	cfg, err := a.loadConfig()
 	if err != nil {
@@ -142,15 +143,18 @@ func (a *app) configAndControl(ctx context.Context) (*config.Config, *account, *
 	return cfg, at, table, err
 }
 
-// explain adds what to do if the table does not exist, or DynamoDB does not answer.
+// explain says what to do if the table does not exist, if DynamoDB does not answer, and if a permission is missing.
 func (t *tableClient) explain(err error) error {
 	var missing *types.ResourceNotFoundException
 	var unsent *smithyhttp.RequestSendError
+	var answered smithy.APIError
 	switch {
 	case errors.As(err, &missing):
-		return fmt.Errorf("no table %s: set %s or --stack, or the endpoint and region that it is in: %w", t.name, t.as.variable, err)
+		return fmt.Errorf("no table %s in %s: set %s or --stack, or --region and --endpoint-url", t.name, t.db.Options().Region, t.as.variable)
 	case errors.As(err, &unsent):
-		return fmt.Errorf("DynamoDB cannot be reached: %s: %w", doctor.CheckEndpoint, err)
+		return fmt.Errorf("DynamoDB cannot be reached: %s: %w", doctor.CheckEndpoint, unsent.Err)
+	case errors.As(err, &answered) && answered.ErrorCode() == "AccessDeniedException":
+		return fmt.Errorf("table %s: you lack a permission; landfall doctor lists those that you need: %w", t.name, answered)
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/landfall-dev/landfall/internal/config"
 	"github.com/landfall-dev/landfall/internal/doctor"
@@ -72,6 +73,7 @@ line or its input is wrong.`,
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetUsageTemplate(strings.NewReplacer(".FlagUsages", ".FlagUsagesWrapped 80", "more information about", "more about").Replace(root.UsageTemplate()))
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return plainFlagError(err) })
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.config, "config", "landfall.yaml", "configuration: a landfall.yaml or a resolved .json")
 	flags.StringVar(&a.endpoint, "endpoint-url", "", "URL of AWS's API (default: $AWS_ENDPOINT_URL, else AWS)")
@@ -124,18 +126,49 @@ func long(short, more string) string {
 	return short + ".\n\n" + more
 }
 
-// takes allows from least to most arguments.
+// takes allows from least to most arguments, and asks for the flags that are required.
 func takes(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if n := len(args); n < least || n > most {
-			want := fmt.Sprint(least)
-			if most > least {
-				want = fmt.Sprintf("%d to %d", least, most)
+			want := fmt.Sprintf("%d arguments", most)
+			switch {
+			case least < most:
+				want = fmt.Sprintf("%d to %d arguments", least, most)
+			case most == 0:
+				want = "no arguments"
+			case most == 1:
+				want = "1 argument"
 			}
-			return fmt.Errorf("%s takes %s arguments, but got %d. Usage: %s", cmd.Name(), want, n, cmd.UseLine())
+			return fmt.Errorf("%s takes %s, but got %d. Usage: %s", cmd.Name(), want, n, cmd.UseLine())
+		}
+		var missing []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if _, required := f.Annotations[cobra.BashCompOneRequiredFlag]; required && !f.Changed {
+				missing = append(missing, "--"+f.Name)
+			}
+		})
+		if len(missing) > 0 {
+			return fmt.Errorf("%s needs %s. Usage: %s", cmd.Name(), strings.Join(missing, " and "), cmd.UseLine())
 		}
 		return nil
 	}
+}
+
+// wanted says what flags of a type take.
+var wanted = map[string]string{
+	"bool": "true or false", "duration": "a duration such as 30s or 1h", "format": "table or json", "float64": "a number",
+	"int": "a whole number", "int64": "a whole number", "uint64": "a whole number, 0 or more",
+}
+
+// plainFlagError says a wrong value of a flag without the words of Go's parsers.
+func plainFlagError(err error) error {
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		if want, known := wanted[invalid.GetFlag().Value.Type()]; known {
+			return fmt.Errorf("--%s %.80q: want %s", invalid.GetFlag().Name, invalid.GetValue(), want)
+		}
+	}
+	return err
 }
 
 // require marks flags that must be given.

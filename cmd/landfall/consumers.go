@@ -95,6 +95,9 @@ The router can reach only queues and functions that its role allows: those that
 the configuration names, and those that the deployment allows to be added. With
 --lease the consumer leaves after that time, unless it is added again.`,
 		takes(2, 2), func(ctx context.Context, args []string) error {
+			if (as.SQS == "") == (as.Lambda == "") {
+				return badInputf("consumer %s: give either --sqs QUEUE or --lambda FUNCTION", args[1])
+			}
 			if lease < 0 {
 				return badInputf("--lease %v: want a positive duration such as 10m", lease)
 			}

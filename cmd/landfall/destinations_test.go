@@ -56,7 +56,7 @@ func TestDryRunsAndMistakesChangeNoDestination(t *testing.T) {
 	b := setupDestinations(t)
 	b.must("", "destinations", "pause", "mail", "--reason", "flood", "--by", "ann")
 	for args, want := range map[string]string{
-		"pause charge":                                                `required flag(s) "reason" not set`,
+		"pause charge":                                                "pause needs --reason",
 		"pause charge --reason=":                                      "--reason is empty: say why",
 		"pause charge --reason x --by=":                               "--by",
 		"pause mial --reason x --by ann":                              `unknown destination "mial": the configuration has charge`,

@@ -54,7 +54,7 @@ func (a *app) dev(ctx context.Context, o desk.Options, every time.Duration) (err
 	defer func() { err = errors.Join(err, os.RemoveAll(o.Folder)) }()
 	d, err := desk.Start(ctx, o)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("port %d is in use: choose another --port, or 0 for any free port: %w", o.Port, err)
+		return fmt.Errorf("port %d is in use: choose another --port, or 0 for any free port", o.Port)
 	}
 	if err != nil {
 		return err

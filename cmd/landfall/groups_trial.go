@@ -219,6 +219,10 @@ func (a *app) consumers(given string) ([]routing.Consumer, error) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&views); err != nil {
+		var wrong *json.UnmarshalTypeError
+		if errors.As(err, &wrong) {
+			err = fmt.Errorf("not a JSON %s at byte %d", wrong.Value, wrong.Offset)
+		}
 		return nil, fmt.Errorf(`--consumers: want a JSON list such as [{"id": "north", "current_in_flight": 3, "max_in_flight": 50}]: %w`, err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) || len(text) > most {

@@ -62,7 +62,7 @@ func TestMalformedTrialIsRefused(t *testing.T) {
 	t.Parallel()
 	b := setupGroups(t)
 	for args, want := range map[string]string{
-		`couriers`: `required flag(s) "message" not set`,
+		`couriers`: "test needs --message",
 		`couriers --message {} --attempt 1 --tried north`:  "--attempt 1: want 2 or more",
 		`couriers --message {} --attribute a`:              "--attribute number 1: want NAME=VALUE",
 		`couriers --message @no-such-file`:                 "read --message",

@@ -154,7 +154,7 @@ func TestMissingTableSaysWhatToDo(t *testing.T) {
 		{"rows", "get", "charge/0123456789abcdef"},
 		{"rows", "list"},
 	} {
-		if got := b.execute("", args...); got.code != 1 || !strings.Contains(got.stderr, "no table landfall-outbox: set LANDFALL_OUTBOX_TABLE") {
+		if got := b.execute("", args...); got.code != 1 || !strings.Contains(got.stderr, "no table landfall-outbox in eu-central-1: set LANDFALL_OUTBOX_TABLE") {
 			t.Errorf("%v: %+v", args, got)
 		}
 	}
