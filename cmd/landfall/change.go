@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// change is how a command changes something, and who gives it.
+// change is how a command changes something, and in whose name.
 type change struct {
 	by     string
 	dryRun bool

@@ -168,7 +168,7 @@ func problemOf(d routing.Decision) string {
 	case d.Err == nil:
 		return ""
 	case len(d.Question.Candidates) == 0:
-		return "there is no candidate"
+		return "no consumer is a candidate"
 	case errors.Is(d.Err, routing.ErrNoConsumerAvailable):
 		return "the function picks none of the candidates now"
 	case errors.As(d.Err, &unknown):

@@ -17,7 +17,7 @@ func TestTrialPicksWhatTheRouterWould(t *testing.T) {
 	for _, tt := range []struct{ args, consumer, problem, why string }{
 		{`couriers --message {}`, "north", "", "east: draining"},
 		{`couriers --message {} --tried north`, "south", "", "north: tried, east: draining"},
-		{`couriers --message {} --tried north,south`, "", "there is no candidate", "north: tried, south: tried"},
+		{`couriers --message {} --tried north,south`, "", "no consumer is a candidate", "north: tried, south: tried"},
 		{`couriers cel consumers.filter(c,c.id==message.to) --message {"to":"south"}`, "south", "", ""},
 		{`couriers cel consumers.filter(c,attributes.to==c.id) --message hello --attribute to=south`, "south", "", ""},
 		{`couriers cel attempt==3?"south":"north" --message {} --attempt 3`, "south", "", ""},
@@ -27,8 +27,8 @@ func TestTrialPicksWhatTheRouterWould(t *testing.T) {
 		{`couriers first_with_capacity --message {} --consumers @` + full, "y", "", ""},
 		{`couriers affinity tier --message {"tier":"gold"} --consumers @` + full, "y", "", ""},
 		{`couriers first_with_capacity --message {} --tried y --consumers @` + full, "", "picks none", "y: tried"},
-		{`couriers --message {} --consumers []`, "", "there is no candidate", ""},
-		{`empty --message {}`, "", "there is no candidate", ""},
+		{`couriers --message {} --consumers []`, "", "no consumer is a candidate", ""},
+		{`empty --message {}`, "", "no consumer is a candidate", ""},
 	} {
 		got := b.execute("", append(append([]string{"groups", "test"}, strings.Split(tt.args, " ")...), "--output", "json")...)
 		var v decisionView

@@ -159,7 +159,7 @@ func (t *tableClient) find(ctx context.Context, args []string) (outbox.ID, error
 	return outbox.ID{}, fmt.Errorf("no row %s in table %s: check the name; a completed row is deleted after its retention", args[0], t.name)
 }
 
-// details is a row as pairs, under its names in JSON, without what is absent.
+// details is a row as pairs, under its names in JSON. Absent fields are left out.
 func details(v rowView) (pairs [][]string) {
 	row := reflect.ValueOf(v)
 	for i := range row.NumField() {

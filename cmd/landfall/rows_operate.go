@@ -103,7 +103,7 @@ func (a *app) operate(ctx context.Context, args []string, o *operation) error {
 		operator.Destinations = append(operator.Destinations, outbox.Destination{Name: name, Policy: cfg.Destinations[name].Policy()})
 	}
 	if _, configured := cfg.Destinations[id.Destination]; !configured && o.order.Move == outbox.Cancel {
-		a.warn(fmt.Errorf("destination %s is not in %s: functions that have it may be about to send this row, others never will", id.Destination, a.config))
+		a.warn(fmt.Errorf("destination %s is not in %s. If the deployed functions have this destination, they may send the row first: check --config", id.Destination, a.config))
 		operator.Destinations = append(operator.Destinations, outbox.Destination{Name: id.Destination})
 	}
 	act := operator.Do

@@ -79,7 +79,7 @@ func describeRequest(ctx context.Context, sdk aws.Config, endpoint, name string)
 	return request, err
 }
 
-// description is what is read of an answer, a success or an error.
+// description has the parts of an answer that are used, of a success or an error.
 type description struct {
 	Stacks []struct {
 		Outputs []struct {

@@ -135,13 +135,13 @@ func (p *patient) installation() Installation {
 	}
 }
 
-// expectation is what a test wants to be found; Level "" for nothing but what is ok.
+// expectation is the finding that a test wants; with level "" it wants no trouble at all.
 type expectation struct {
 	level            Level
 	subject, message string
 }
 
-// check reports what is not found, what has no remedy, and what is called ok in spite of it.
+// check reports an expected finding that is missing, a finding without a remedy, and a subject called ok in spite of it.
 func (want expectation) check(t *testing.T, found []Finding) {
 	t.Helper()
 	named := want.level == ""
