@@ -2,29 +2,28 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"strings"
-	"text/tabwriter"
-	"unicode"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/landfall-dev/landfall/internal/config"
+	"github.com/landfall-dev/landfall/internal/doctor"
 )
 
 // Exit codes.
 const (
 	exitOK    = 0
-	exitNo    = 1 // the answer is no, or what was asked for failed
+	exitNo    = 1 // the answer is no, or the command failed
 	exitUsage = 2 // the command line or its input is wrong
 )
 
-// app is one run of the command line: where it reads and writes, and the flags that all commands have. A command is
-// a method that returns a *cobra.Command, in a file of its own, whose RunE is made with [app.do].
+// app is one run of the command line: where it reads and writes, and the flags that all commands have. A command is a
+// method that returns a *cobra.Command, made with [app.command].
 type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
@@ -51,78 +50,135 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return exitOK
 	}
 	var bad *inputError
-	switch {
+	switch text := printableText(err.Error()); {
 	case !a.began:
-		fmt.Fprintf(stderr, "landfall: %v\nRun '%s --help' for what is possible.\n", err, cmd.CommandPath())
+		fmt.Fprintf(stderr, "landfall: %s\nRun '%s --help' for usage.\n", strings.TrimSpace(text), cmd.CommandPath())
 		return exitUsage
 	case errors.As(err, &bad):
-		fmt.Fprintln(stderr, bad)
+		fmt.Fprintln(stderr, text)
 		return exitUsage
 	case ctx.Err() != nil:
-		fmt.Fprintln(stderr, "interrupted:", err)
-		return exitNo
+		fmt.Fprintln(stderr, "interrupted:", text)
 	default:
-		fmt.Fprintln(stderr, err)
-		return exitNo
+		fmt.Fprintln(stderr, text)
 	}
+	return exitNo
 }
 
 func (a *app) root() *cobra.Command {
-	root := &cobra.Command{
-		Use:   "landfall",
-		Short: "Get external effects landed, and know for each one whether it did",
-		Long: `Landfall gets an application's external effects landed, and knows for each one whether it did.
-
-Exit codes: 0 done; 1 the answer is no, or it failed; 2 the command line or its input is wrong.`,
-		Args:              cobra.NoArgs,
-		RunE:              needsCommand,
-		SilenceErrors:     true,
-		SilenceUsage:      true,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
-	}
+	root := parent("landfall", "Deliver an application's external effects, and know what became of each", `Exit codes: 0 success; 1 the answer is no, or the command failed; 2 the command
+line or its input is wrong.`,
+		a.benchCommand(), a.consumersCommand(), a.demoCommand(), a.destinationsCommand(), a.devCommand(), a.doctorCommand(),
+		a.enqueueCommand(), a.groupsCommand(), a.initCommand(), a.rowsCommand(), a.validateCommand(), a.versionCommand())
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetUsageTemplate(strings.NewReplacer(".FlagUsages", ".FlagUsagesWrapped 80", "more information about", "more about").Replace(root.UsageTemplate()))
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return plainFlagError(err) })
 	flags := root.PersistentFlags()
-	flags.StringVar(&a.config, "config", "landfall.yaml", "configuration: landfall.yaml, or a resolved .json")
-	flags.StringVar(&a.endpoint, "endpoint-url", "", "URL of the AWS API (default $AWS_ENDPOINT_URL, else AWS itself)")
+	flags.StringVar(&a.config, "config", "landfall.yaml", "configuration: a landfall.yaml or a resolved .json")
+	flags.StringVar(&a.endpoint, "endpoint-url", "", "URL of AWS's API (default: $AWS_ENDPOINT_URL, else AWS)")
 	flags.Var(&a.output, "output", "table or json")
-	flags.StringVar(&a.region, "region", "", "AWS region (default $AWS_REGION, else the profile's)")
-	flags.StringVar(&a.stack, "stack", "", "deployed stack that is meant (default what $LANDFALL_OUTBOX_TABLE and the like name, else landfall-outbox and the like)")
-	root.AddCommand(
-		a.consumersCommand(),
-		a.benchCommand(),
-		a.demoCommand(),
-		a.destinationsCommand(),
-		a.devCommand(),
-		a.doctorCommand(),
-		a.enqueueCommand(),
-		a.groupsCommand(),
-		a.initCommand(),
-		a.rowsCommand(),
-		a.validateCommand(),
-		a.versionCommand(),
-	)
+	flags.StringVar(&a.region, "region", "", "AWS region (default: $AWS_REGION, else the profile's)")
+	flags.StringVar(&a.stack, "stack", "", "stack to use (default: the tables that LANDFALL_*_TABLE name, else landfall-*)")
+	illustrate(root)
 	return root
 }
 
-// do marks that a command began, so that its errors are not taken for errors of the command line.
-func (a *app) do(f func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
+// command makes a command. Its long description is the short one and more; the errors of args are those of the command
+// line, the errors of run are not.
+func (a *app) command(use, short, more string, args cobra.PositionalArgs, run func(ctx context.Context, args []string) error) *cobra.Command {
+	return &cobra.Command{Use: use, Short: short, Long: long(short, more), Args: args, RunE: a.action(run), DisableFlagsInUseLine: true}
+}
+
+// action marks that a command began, so that its errors are not taken for errors of the command line.
+func (a *app) action(run func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		a.began = true
-		return f(cmd.Context(), args)
+		return run(cmd.Context(), args)
 	}
 }
 
-// needsCommand is what a command does that is only there for its sub-commands.
-func needsCommand(cmd *cobra.Command, _ []string) error {
+// parent makes a command that only has sub-commands.
+func parent(use, short, more string, subs ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, Long: long(short, more), Args: cobra.ArbitraryArgs, SuggestionsMinimumDistance: 2, DisableFlagsInUseLine: true}
 	var names []string
-	for _, sub := range cmd.Commands() {
-		if sub.IsAvailableCommand() {
-			names = append(names, sub.Name())
+	for _, sub := range subs {
+		names = append(names, sub.Name())
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		there := strings.Join(names, ", ")
+		if len(args) == 0 {
+			return fmt.Errorf("missing command: choose one of %s", there)
+		}
+		if like := cmd.SuggestionsFor(args[0]); len(like) > 0 {
+			return fmt.Errorf("unknown command %q: did you mean %s?", args[0], strings.Join(like, " or "))
+		}
+		return fmt.Errorf("unknown command %q: choose one of %s", args[0], there)
+	}
+	cmd.AddCommand(subs...)
+	return cmd
+}
+
+func long(short, more string) string {
+	if more == "" {
+		return short + "."
+	}
+	return short + ".\n\n" + more
+}
+
+// takes allows from least to most arguments, and asks for the flags that are required.
+func takes(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if n := len(args); n < least || n > most {
+			want := fmt.Sprintf("%d arguments", most)
+			switch {
+			case least < most:
+				want = fmt.Sprintf("%d to %d arguments", least, most)
+			case most == 0:
+				want = "no arguments"
+			case most == 1:
+				want = "1 argument"
+			}
+			return fmt.Errorf("%s takes %s, but got %d. Usage: %s", cmd.Name(), want, n, cmd.UseLine())
+		}
+		var missing []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if _, required := f.Annotations[cobra.BashCompOneRequiredFlag]; required && !f.Changed {
+				missing = append(missing, "--"+f.Name)
+			}
+		})
+		if len(missing) > 0 {
+			return fmt.Errorf("%s needs %s. Usage: %s", cmd.Name(), strings.Join(missing, " and "), cmd.UseLine())
+		}
+		return nil
+	}
+}
+
+// wanted says what flags of a type take.
+var wanted = map[string]string{
+	"bool": "true or false", "duration": "a duration such as 30s or 1h", "format": "table or json", "float64": "a number",
+	"int": "a whole number", "int64": "a whole number", "uint64": "a whole number, 0 or more",
+}
+
+// plainFlagError says a wrong value of a flag without the words of Go's parsers.
+func plainFlagError(err error) error {
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		if want, known := wanted[invalid.GetFlag().Value.Type()]; known {
+			return fmt.Errorf("--%s %.80q: want %s", invalid.GetFlag().Name, invalid.GetValue(), want)
 		}
 	}
-	return fmt.Errorf("a command is missing: %s", strings.Join(names, ", "))
+	return err
 }
 
-// inputError is what is wrong with a command's input rather than with the answer.
+// require marks flags that must be given.
+func require(cmd *cobra.Command, flags ...string) {
+	for _, name := range flags {
+		_ = cmd.MarkFlagRequired(name) // it fails only for a flag that is not defined
+	}
+}
+
+// inputError is an error of a command's input.
 type inputError struct{ err error }
 
 func (e *inputError) Error() string { return e.err.Error() }
@@ -130,76 +186,30 @@ func (e *inputError) Unwrap() error { return e.err }
 
 func badInput(err error) error { return &inputError{err} }
 
-// loadConfig reads a configuration, of either kind.
-func (a *app) loadConfig(path string, checks ...config.Check) (*config.Config, error) {
+func badInputf(format string, args ...any) error { return badInput(fmt.Errorf(format, args...)) }
+
+// loadConfig reads the configuration of --config.
+func (a *app) loadConfig() (*config.Config, error) {
+	cfg, err := readConfig(a.config)
+	if err != nil {
+		return nil, badInput(err)
+	}
+	return cfg, nil
+}
+
+// readConfig reads a configuration, a landfall.yaml or a resolved .json.
+func readConfig(path string, checks ...config.Check) (*config.Config, error) {
 	cfg, err := config.LoadFile(path, checks...)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w: name it with --config; landfall init writes one to begin with", err)
+		err = fmt.Errorf("%w: name it with --config, or write a first one with landfall init", err)
 	}
 	return cfg, err
 }
 
 // inSourceTree refuses every other folder.
 func inSourceTree() error {
-	if _, ok := goWanted("."); !ok {
-		return badInput(errors.New("this folder is not Landfall's source tree, which it runs in: change to that"))
+	if _, ok := doctor.GoWanted("."); !ok {
+		return badInputf("run this from Landfall's source tree")
 	}
 	return nil
-}
-
-// format is how a command answers.
-type format string
-
-const (
-	table  format = "table"
-	inJSON format = "json"
-)
-
-func (f *format) String() string { return string(*f) }
-func (f *format) Type() string   { return "format" }
-
-func (f *format) Set(s string) error {
-	switch format(s) {
-	case table, inJSON:
-		*f = format(s)
-		return nil
-	}
-	return errors.New("allowed are table, json")
-}
-
-// printJSON writes one document, indented.
-func (a *app) printJSON(v any) error {
-	enc := json.NewEncoder(a.stdout)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(v); err != nil {
-		return fmt.Errorf("write output: %w", err)
-	}
-	return nil
-}
-
-// printTable writes rows in columns. Cells may hold what a stranger chose, so nothing in them reaches the terminal
-// but printable characters.
-func (a *app) printTable(rows [][]string) error {
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	for _, row := range rows {
-		cells := make([]string, len(row))
-		for i, cell := range row {
-			cells[i] = printable(cell)
-		}
-		fmt.Fprintln(w, strings.Join(cells, "\t"))
-	}
-	if err := w.Flush(); err != nil {
-		return fmt.Errorf("write output: %w", err)
-	}
-	return nil
-}
-
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return '?'
-	}, s)
 }

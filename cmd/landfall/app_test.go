@@ -59,8 +59,8 @@ func write(t *testing.T, name, content string) string {
 	return path
 }
 
-// A script must not take a mistyped command line, a no and a yes for one another.
-func TestExitCodesAreNotMixedUp(t *testing.T) {
+// TestExitCodesTellYesNoAndUsageApart, so that a script can tell a mistyped command line from a no.
+func TestExitCodesTellYesNoAndUsageApart(t *testing.T) {
 	t.Parallel()
 	good := write(t, "landfall.yaml", goodConfig)
 	bad := write(t, "landfall.yaml", "destinations: {a: {http: https://x}}\n")
@@ -73,58 +73,61 @@ func TestExitCodesAreNotMixedUp(t *testing.T) {
 		{[]string{"validate", good}, 0, "is valid", ""},
 		{[]string{"--config", good, "validate"}, 0, "is valid", ""},
 		{[]string{"validate", bad}, 1, "", "destinations.a.deduplicates: is missing"},
-		{[]string{"validate", good + ".missing"}, 2, "", "no such file or directory: name it with --config; landfall init"},
+		{[]string{"validate", good + ".missing"}, 2, "", "no such file or directory: name it with --config, or write a first one with landfall init"},
 		{[]string{"validate", filepath.Dir(good)}, 2, "", "read configuration"},
-		{[]string{"validate", good, bad}, 2, "", "accepts at most 1 arg"},
-		{[]string{"validate", "--output", "xml"}, 2, "", "allowed are table, json"},
+		{[]string{"validate", good, bad}, 2, "", "takes 0 to 1 arguments, but got 2"},
+		{[]string{"validate", "--output", "xml"}, 2, "", `--output "xml": want table or json`},
 		{[]string{"validate", "--colour"}, 2, "", "unknown flag: --colour"},
 		{[]string{"version"}, 0, "landfall ", ""},
 		{[]string{"version", "--output=json"}, 0, `"revision"`, ""},
-		{[]string{"version", "x"}, 2, "", "unknown command"},
+		{[]string{"version", "x"}, 2, "", "takes no arguments, but got 1"},
 		{[]string{"--help"}, 0, "Usage:", ""},
 		{[]string{"validate", "--help"}, 0, "validate [FILE]", ""},
-		{nil, 2, "", "a command is missing"},
-		{[]string{"valdate"}, 2, "", `unknown command "valdate"`},
-		{[]string{"rows"}, 2, "", "a command is missing: audit, cancel, get, list, resolve, retry"},
-		{[]string{"rows", "drop"}, 2, "", `unknown command "drop"`},
-		{[]string{"rows", "get"}, 2, "", "accepts between 1 and 2 arg"},
-		{[]string{"rows", "get", "not-a-name"}, 2, "", "a row's name is"},
+		{nil, 2, "", "missing command: choose one of bench, consumers"},
+		{[]string{"valdate"}, 2, "", `unknown command "valdate": did you mean validate?`},
+		{[]string{"rows"}, 2, "", "missing command: choose one of audit, cancel, get, list, resolve, retry"},
+		{[]string{"rows", "drop"}, 2, "", `unknown command "drop": choose one of audit, cancel`},
+		{[]string{"rows", "get"}, 2, "", "get takes 1 to 2 arguments, but got 0. Usage: landfall rows get {DESTINATION KEY | ROW}"},
+		{[]string{"rows", "get", "not-a-name"}, 2, "", `"not-a-name" is not a row's name`},
 		{[]string{"rows", "get", "Charge", "key"}, 2, "", "destination"},
-		{[]string{"rows", "resolve", "charge", "k", "--reason", "r"}, 2, "", `required flag(s) "as" not set`},
-		{[]string{"rows", "resolve", "charge", "k", "--as", "failed"}, 2, "", `required flag(s) "reason" not set`},
-		{[]string{"rows", "resolve", "charge", "k", "--as", "retry", "--reason", "r"}, 2, "", "allowed are completed, failed, resend"},
-		{[]string{"rows", "retry"}, 2, "", "accepts between 1 and 2 arg"},
-		{[]string{"rows", "cancel", "not-a-name", "--config", good}, 2, "", "a row's name is"},
-		{[]string{"rows", "list", "nobody", "--config", good}, 2, "", `"nobody" is no destination`},
-		{[]string{"rows", "list", "--lane", "fast", "--config", good}, 2, "", "allowed are due, unknown, failed"},
-		{[]string{"rows", "list", "--status", "completed", "--config", good}, 2, "", "completed rows are in no lane"},
-		{[]string{"rows", "list", "--status", "failed", "--lane", "due", "--config", good}, 2, "", "no row of lane due is failed"},
-		{[]string{"rows", "list", "--older-than", "-1h", "--config", good}, 2, "", "--older-than: want"},
-		{[]string{"rows", "list", "mail", "--destination", "mail", "--config", good}, 2, "", "named twice"},
-		{[]string{"rows", "list", "--limit", "0", "--config", good}, 2, "", "--limit: at least 1"},
+		{[]string{"rows", "resolve", "charge", "k", "--reason", "r"}, 2, "", "resolve needs --as. Usage: landfall rows resolve"},
+		{[]string{"rows", "resolve", "charge", "k", "--as", "failed"}, 2, "", "resolve needs --reason"},
+		{[]string{"rows", "resolve", "charge", "k", "--as", "retry", "--reason", "r"}, 2, "", "--as retry: choose completed, failed or resend"},
+		{[]string{"rows", "retry"}, 2, "", "retry takes 1 to 2 arguments"},
+		{[]string{"rows", "cancel", "not-a-name", "--config", good}, 2, "", "is not a row's name"},
+		{[]string{"rows", "list", "mial", "--config", good}, 2, "", `unknown destination "mial": the configuration has charge, mail, old`},
+		{[]string{"rows", "list", "--lane", "fast", "--config", good}, 2, "", "--lane fast: choose due, unknown or failed"},
+		{[]string{"rows", "list", "--status", "completed", "--config", good}, 2, "", "completed rows are not listed"},
+		{[]string{"rows", "list", "--status", "failed", "--lane", "due", "--config", good}, 2, "", "--status failed: rows of this status are in lane failed, not in --lane due"},
+		{[]string{"rows", "list", "--older-than", "-1h", "--config", good}, 2, "", "--older-than -1h0m0s: want a positive duration"},
+		{[]string{"rows", "list", "mail", "--destination", "mail", "--config", good}, 2, "", "--destination mail: the argument names a destination, too"},
+		{[]string{"rows", "list", "--older-than", "5"}, 2, "", `--older-than "5": want a duration such as 30s or 1h`},
+		{[]string{"rows", "list", "--limit", "x"}, 2, "", `--limit "x": want a whole number`},
+		{[]string{"rows", "list", "--limit"}, 2, "", "flag needs an argument: --limit"},
+		{[]string{"rows", "list", "--limit", "0", "--config", good}, 2, "", "--limit 0: want 1 or more"},
 		{[]string{"rows", "list", "--endpoint-url", "localhost:4570", "--config", good}, 2, "", "--endpoint-url: want http://host:port"},
 		{[]string{"rows", "list", "--config", bad}, 2, "", "deduplicates: is missing"},
-		{[]string{"groups"}, 2, "", "a command is missing: describe, list, reset-route, set-route, test"},
+		{[]string{"groups"}, 2, "", "missing command: choose one of describe, list, reset-route, set-route, test"},
 		{[]string{"groups", "list", "--config", bad}, 2, "", "deduplicates: is missing"},
-		{[]string{"groups", "describe", "couriers", "--config", good}, 2, "", "it has none"},
-		{[]string{"consumers"}, 2, "", "a command is missing: add, drain, list, remove"},
-		{[]string{"destinations"}, 2, "", "a command is missing: limit, list, pause, resume, unlimit"},
-		{[]string{"doctor", "x"}, 2, "", `unknown command "x"`},
+		{[]string{"groups", "describe", "couriers", "--config", good}, 2, "", `unknown group "couriers": the configuration has no group`},
+		{[]string{"consumers"}, 2, "", "missing command: choose one of add, drain, list, remove"},
+		{[]string{"destinations"}, 2, "", "missing command: choose one of limit, list, pause, resume, unlimit"},
+		{[]string{"doctor", "x"}, 2, "", "takes no arguments, but got 1"},
 		{[]string{"doctor", "--endpoint-url", "localhost:1", "--config", good}, 1, "stack: --endpoint-url: want http", "1 bad"},
-		{[]string{"bench"}, 2, "", "not Landfall's source tree"},
-		{[]string{"demo"}, 2, "", "not Landfall's source tree"},
+		{[]string{"bench"}, 2, "", "run this from Landfall's source tree"},
+		{[]string{"demo"}, 2, "", "run this from Landfall's source tree"},
 		{[]string{"demo", "--rows", "0"}, 2, "", "--rows 0: want 1 or more"},
 		{[]string{"demo", "--seed", "-1"}, 2, "", "--seed"},
 		{[]string{"demo", "--payloads", good + ".missing"}, 2, "", "--payloads: read the payloads"},
 		{[]string{"demo", "--payloads", t.TempDir()}, 2, "", "--payloads: read the payloads: no file below"},
-		{[]string{"enqueue", "charge", "--key", "k"}, 2, "", `required flag(s) "data" not set`},
-		{[]string{"enqueue", "--key", "k", "--data", "d"}, 2, "", "accepts 1 arg"},
+		{[]string{"enqueue", "charge", "--key", "k"}, 2, "", "enqueue needs --data"},
+		{[]string{"enqueue", "--key", "k", "--data", "d"}, 2, "", "enqueue takes 1 argument, but got 0"},
 		{[]string{"enqueue", "charge", "--key", "k", "--data", "@" + good + ".missing", "--config", good}, 2, "", "read --data"},
-		{[]string{"enqueue", "charge", "--key", "k", "--data", "d", "--header", "a", "--config", good}, 2, "", "is not NAME=VALUE"},
-		{[]string{"enqueue", "charge", "--key", "k", "--data", "d", "--header", "a=b", "--header", "a=c", "--config", good}, 2, "", "is there twice"},
+		{[]string{"enqueue", "charge", "--key", "k", "--data", "d", "--header", "a", "--config", good}, 2, "", "--header number 1: want NAME=VALUE"},
+		{[]string{"enqueue", "charge", "--key", "k", "--data", "d", "--header", "a=b", "--header", "a=c", "--config", good}, 2, "", "--header a is given twice"},
 		{[]string{"enqueue", "charge", "--key", "k", "--data", "d", "--config", bad}, 2, "", "deduplicates: is missing"},
 		{[]string{"enqueue", "old", "--key", "k", "--data", "d", "--config", good}, 2, "", "retired"},
-		{[]string{"enqueue", "nobody", "--key", "k", "--data", "d", "--config", good}, 2, "", "not in the configuration"},
+		{[]string{"enqueue", "mial", "--key", "k", "--data", "d", "--config", good}, 2, "", "not in the configuration"},
 		{[]string{"enqueue", "charge", "--key", "", "--data", "d", "--config", good}, 2, "", "Key"},
 		{[]string{"enqueue", "charge", "--key", "k", "--data", "d", "--header", "X-Other=b", "--config", good}, 2, "", "does not allow"},
 	}
@@ -145,8 +148,8 @@ func TestExitCodesAreNotMixedUp(t *testing.T) {
 	}
 }
 
-// Whoever gets no answer must be told what to do, and nothing that only the SDK's makers understand.
-func TestNoAnswerIsNotAMystery(t *testing.T) {
+// TestMissingAnswerSaysWhatToDo, without words that only the makers of the SDK understand.
+func TestMissingAnswerSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	gone := httptest.NewServer(nil)
 	gone.Close()
@@ -158,8 +161,8 @@ func TestNoAnswerIsNotAMystery(t *testing.T) {
 		{"enqueue", "charge", "--key", "k", "--data", "d"}, {"rows", "retry", "charge", "k", "--by", "me"},
 	} {
 		for _, tt := range []struct{ endpoint, key, want string }{
-			{gone.URL, "local", "DynamoDB cannot be reached: see --endpoint-url, "},
-			{gone.URL, "", "no AWS credentials: log in, "},
+			{gone.URL, "local", "DynamoDB cannot be reached: check --endpoint-url, "},
+			{gone.URL, "", "no AWS credentials: log in or set AWS_PROFILE"},
 			{other.URL, "local", "404"},
 		} {
 			// In a process, because the SDK's own words go to its standard error.
@@ -173,7 +176,7 @@ func TestNoAnswerIsNotAMystery(t *testing.T) {
 	}
 }
 
-func TestNobodyIsWaitedForForEver(t *testing.T) {
+func TestRequestsHaveATimeout(t *testing.T) {
 	t.Parallel()
 	at, err := (&app{}).account(t.Context())
 	if err != nil {
@@ -184,7 +187,7 @@ func TestNobodyIsWaitedForForEver(t *testing.T) {
 	}
 }
 
-func TestAnInterruptionIsNotTakenForAFailure(t *testing.T) {
+func TestInterruptedCommandSaysSo(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -195,8 +198,8 @@ func TestAnInterruptionIsNotTakenForAFailure(t *testing.T) {
 	}
 }
 
-// The demonstration writes to whatever answers at the endpoint, so it must not be one that only looks local.
-func TestDemoTouchesNoEndpointElsewhere(t *testing.T) {
+// TestDemoRefusesEndpointsThatOnlyLookLocal, because it writes to whatever answers there.
+func TestDemoRefusesEndpointsThatOnlyLookLocal(t *testing.T) {
 	t.Parallel()
 	for _, endpoint := range []string{
 		"https://dynamodb.eu-central-1.amazonaws.com", "http://127.0.0.1.example.com", "http://127.0.0.1@example.com",
@@ -216,17 +219,17 @@ func TestDemoTouchesNoEndpointElsewhere(t *testing.T) {
 	}
 }
 
-func TestValidateHidesNothingThatMatters(t *testing.T) {
+func TestValidateShowsDestinationsAndWarnings(t *testing.T) {
 	t.Parallel()
 	path := write(t, "landfall.yaml", goodConfig+"  slow: {http: http://localhost:80, deduplicates: 5m, lookup: {http: \"http://localhost/{idempotency_key}\", rules: [{status: 404, then: not_found}]}}\n")
 	got := execute(t, "", "validate", path)
-	want := path + ` is valid. At most 16 sends at once, lanes swept by 1 in parallel.
+	want := path + ` is valid. Sends in flight: at most 16. Lanes swept in parallel: 1.
 
-DESTINATION  KIND  TARGET                           DEDUPLICATES  ATTEMPTS  CLAIMED UP TO  LATE ARRIVAL  LOOKUP  LANES  KEPT
-charge       http  https://api.example.com/charges  24h           5         40s            10m           -       2      7d
-mail         http  https://mail.example.com         never         5         2m10s          10m           -       1      7d
-old          http  (retired)                        never         5         40s            10m           -       1      7d
-slow         http  http://localhost:80              5m            5         40s            10m           http    1      7d
+DESTINATION  KIND  TARGET                           DEDUPLICATES  ATTEMPTS  CLAIMED UP TO  LATE ARRIVAL  LOOKUP  SHARDS  RETENTION
+charge       http  https://api.example.com/charges  24h           5         40s            10m           -       2       7d
+mail         http  https://mail.example.com         never         5         2m10s          10m           -       1       7d
+old          http  (retired)                        never         5         40s            10m           -       1       7d
+slow         http  http://localhost:80              5m            5         40s            10m           http    1       7d
 `
 	if got.stdout != want {
 		t.Errorf("stdout:\n%s\nwant:\n%s", got.stdout, want)

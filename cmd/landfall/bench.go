@@ -12,17 +12,14 @@ import (
 
 func (a *app) benchCommand() *cobra.Command {
 	o := bench.Options{}
-	cmd := &cobra.Command{
-		Use:   "bench",
-		Short: "Count what an effect costs: units, requests, CPU, dollars",
-		Long: `Count what an effect costs: units, requests, CPU, dollars.
+	cmd := a.command("bench", "Measure what an effect costs",
+		`Figures are capacity units, requests, CPU time and dollars for each effect. It
+runs counting tests on a local AWS with a virtual clock, and Go's benchmarks. It
+writes all figures as JSON, and with --html as a page with plots. It takes a few
+minutes. Exit code 1: a figure is above its bound, or a test failed.
 
-It runs tests that count, on a local AWS and a virtual clock, and Go's benchmarks, writes all figures as JSON, and
-with --html as a page with plots. Exit code 0 only if no figure is above its bound. It takes a few minutes.
-
-Run it in the source tree: it needs Go, and nothing else.`,
-		Args: cobra.NoArgs,
-		RunE: a.do(func(ctx context.Context, _ []string) error {
+Run it from Landfall's source tree; it needs only Go.`,
+		takes(0, 0), func(ctx context.Context, _ []string) error {
 			if err := inSourceTree(); err != nil {
 				return err
 			}
@@ -32,23 +29,19 @@ Run it in the source tree: it needs Go, and nothing else.`,
 				err = errors.Join(err, a.printFigures(r.Figures()))
 			}
 			return err
-		}),
-	}
+		})
 	flags := cmd.Flags()
 	flags.StringVar(&o.Report, "report", "build/bench.json", "JSON file to write")
-	flags.StringVar(&o.HTML, "html", "", "HTML page to write, with plots")
-	flags.StringVar(&o.Page, "page", "", "page whose tables are replaced, such as docs/cost.md")
+	flags.StringVar(&o.HTML, "html", "", "HTML page with plots to write")
+	flags.StringVar(&o.Page, "page", "", "page whose tables to replace, such as docs/cost.md")
 	flags.StringVar(&o.Plots, "plots", "", "folder to write plots to, as SVG")
 	return cmd
 }
 
 func (a *app) printFigures(figures []bench.Figure) error {
-	if a.output == inJSON {
-		return a.printJSON(figures)
-	}
 	var rows [][]string
 	for _, f := range figures {
 		rows = append(rows, []string{f.Name, fmt.Sprintf("%.4g", f.Value)})
 	}
-	return a.printTable(rows)
+	return a.print(figures, rows)
 }

@@ -2,14 +2,12 @@ package main
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
 )
 
-// change is how something in the control table is changed.
+// change is how a command changes something, and in whose name.
 type change struct {
 	by     string
 	dryRun bool
@@ -21,17 +19,17 @@ func (c *change) dry(cmd *cobra.Command) {
 
 func (c *change) flags(cmd *cobra.Command) {
 	c.dry(cmd)
-	cmd.Flags().StringVar(&c.by, "by", cmp.Or(os.Getenv("USER"), os.Getenv("USERNAME")), "who changes it; it is kept")
+	cmd.Flags().StringVar(&c.by, "by", cmp.Or(os.Getenv("USER"), os.Getenv("USERNAME")), "your name; kept with the change")
 }
 
-func (c change) signed() error {
+func (c *change) signed() error {
 	if c.by == "" {
-		return badInput(errors.New("who changes it is not known here: say so with --by"))
+		return badInputf("--by is missing, and USER is not set: give your name with --by")
 	}
 	return nil
 }
 
-// changeView is what was, or with --dry-run would be, changed. What was or will be nothing is null.
+// changeView is what was changed, or with --dry-run would be. What did not or will not exist is null.
 type changeView struct {
 	DryRun      bool   `json:"dry_run"`
 	Explanation string `json:"explanation"`
@@ -39,15 +37,10 @@ type changeView struct {
 	After       any    `json:"after"`
 }
 
-func (a *app) printChange(c change, explanation string, before, after any) error {
-	if a.output == inJSON {
-		return a.printJSON(changeView{c.dryRun, explanation, before, after})
-	}
+func (a *app) printChange(c *change, explanation string, before, after any) error {
+	v, would := changeView{c.dryRun, explanation, before, after}, ""
 	if c.dryRun {
-		explanation = "would be done: " + explanation
+		would = "would be done: "
 	}
-	if _, err := fmt.Fprintln(a.stdout, printable(explanation)); err != nil {
-		return fmt.Errorf("write output: %w", err)
-	}
-	return nil
+	return a.say(v, "%s%s", would, explanation)
 }

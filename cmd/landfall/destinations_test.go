@@ -32,7 +32,7 @@ func (b *groupsBundle) states() map[string]string {
 	return states
 }
 
-func TestNoDestinationIsSaidToBeOtherThanItIs(t *testing.T) {
+func TestControlsAreShownWithTheirAuthor(t *testing.T) {
 	t.Parallel()
 	b := setupDestinations(t)
 	for _, step := range []struct{ args, charge, mail string }{
@@ -51,21 +51,21 @@ func TestNoDestinationIsSaidToBeOtherThanItIs(t *testing.T) {
 	}
 }
 
-func TestNoDestinationIsChangedByADryRunOrAMistake(t *testing.T) {
+func TestDryRunsAndMistakesChangeNoDestination(t *testing.T) {
 	t.Parallel()
 	b := setupDestinations(t)
 	b.must("", "destinations", "pause", "mail", "--reason", "flood", "--by", "ann")
 	for args, want := range map[string]string{
-		"pause charge":                                                `required flag(s) "reason" not set`,
-		"pause charge --reason=":                                      "--reason: say why",
+		"pause charge":                                                "pause needs --reason",
+		"pause charge --reason=":                                      "--reason is empty: say why",
 		"pause charge --reason x --by=":                               "--by",
-		"pause nobody --reason x --by ann":                            `"nobody" is no destination`,
-		"limit charge 0 --reason x --by ann":                          "the limit: want a number from 1 to 1000",
-		"limit charge 1001 --reason x --by ann":                       "the limit: want a number",
-		"limit charge --reason x --by ann":                            "accepts 2 arg",
-		"limit charge two --reason x --by ann":                        "the limit: want a number",
-		"resume nobody --by ann":                                      `"nobody" is no destination`,
-		"pause charge --by ann --reason " + strings.Repeat("x", 1025): "--reason: at most",
+		"pause mial --reason x --by ann":                              `unknown destination "mial": the configuration has charge`,
+		"limit charge 0 --reason x --by ann":                          `the limit "0": want a number from 1 to 1000`,
+		"limit charge 1001 --reason x --by ann":                       `the limit "1001": want a number`,
+		"limit charge --reason x --by ann":                            "limit takes 2 arguments, but got 1",
+		"limit charge two --reason x --by ann":                        `the limit "two": want a number`,
+		"resume mial --by ann":                                        `unknown destination "mial"`,
+		"pause charge --by ann --reason " + strings.Repeat("x", 1025): "--reason has 1025 bytes: at most",
 	} {
 		if got := b.execute("", append([]string{"destinations"}, strings.Split(args, " ")...)...); got.code != exitUsage || !strings.Contains(got.stderr, want) {
 			t.Errorf("%s: %+v, want %q", args, got, want)
@@ -85,7 +85,7 @@ func TestNoDestinationIsChangedByADryRunOrAMistake(t *testing.T) {
 	}
 }
 
-func TestAControlThatCannotBeReadIsNotHidden(t *testing.T) {
+func TestUnreadableControlIsShownAndRepaired(t *testing.T) {
 	t.Parallel()
 	b := setupDestinations(t)
 	for sk, attribute := range map[string]string{"charge": schema.Paused, "mail": schema.MaxConcurrency, "gone": schema.Paused} {
@@ -97,7 +97,7 @@ func TestAControlThatCannotBeReadIsNotHidden(t *testing.T) {
 		}
 	}
 	got := b.execute("", "destinations", "list")
-	for _, want := range []string{"warning: charge counts as paused: the control cannot be read: paused", "warning: mail counts as paused"} {
+	for _, want := range []string{"warning: destination charge counts as paused: the control cannot be read: paused", "warning: destination mail counts as paused"} {
 		if !strings.Contains(got.stderr, want) {
 			t.Errorf("%q is not in %s", want, got.stderr)
 		}

@@ -22,44 +22,39 @@ const devStops = 5 * time.Second
 func (a *app) devCommand() *cobra.Command {
 	o := desk.Options{Source: "."}
 	var every time.Duration
-	cmd := &cobra.Command{
-		Use:   "dev",
-		Short: "Run Landfall on this machine: a local AWS, the functions, and what triggers them",
-		Long: `Run Landfall on this machine: a local AWS, the functions, and what triggers them.
-
-Standard output gets the environment to export, one line each; standard error gets what the functions log, without
-their metrics. Nothing is kept when it ends. Run it in the source tree, which the functions are built from; --config
-names your own landfall.yaml. Ctrl-C ends it.`,
-		Args: cobra.NoArgs,
-		RunE: a.do(func(ctx context.Context, _ []string) error {
-			cfg, err := a.loadConfig(a.config)
+	cmd := a.command("dev", "Run Landfall on this machine, with a local AWS",
+		`Standard output gets the environment variables to export, one per line. Standard
+error gets the functions' logs, without their metrics. Nothing is kept after the
+end; Ctrl-C ends it. Run it from Landfall's source tree, from which the
+functions are built; --config may name your own landfall.yaml.`,
+		takes(0, 0), func(ctx context.Context, _ []string) error {
+			cfg, err := a.loadConfig()
 			if err != nil {
-				return badInput(err)
+				return err
 			}
 			o.Config, o.Output = cfg, withoutMetrics{a.stderr}
 			return a.dev(ctx, o, every)
-		}),
-	}
+		})
 	flags := cmd.Flags()
-	flags.IntVar(&o.Port, "port", 4570, "port on 127.0.0.1; 0 for any that is free")
+	flags.IntVar(&o.Port, "port", 4570, "port on 127.0.0.1; 0 for any free port")
 	flags.DurationVar(&every, "every", desk.DefaultEvery, "how often dispatch and reconcile run; deployed, once a minute")
 	return cmd
 }
 
 func (a *app) dev(ctx context.Context, o desk.Options, every time.Duration) (err error) {
 	if o.Port < 0 || o.Port > 65535 {
-		return badInput(fmt.Errorf("--port %d: want 0 to 65535", o.Port))
+		return badInputf("--port %d: want 0 to 65535", o.Port)
 	}
 	if every <= 0 {
-		return badInput(fmt.Errorf("--every %v: want more than 0", every))
+		return badInputf("--every %v: want more than 0", every)
 	}
-	if o.Folder, err = os.MkdirTemp("", "landfall-dev-"); err != nil { // of its own: several may run at once
+	if o.Folder, err = os.MkdirTemp("", "landfall-dev-"); err != nil { // its own: several may run at once
 		return fmt.Errorf("make a folder for the configuration: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(o.Folder)) }()
 	d, err := desk.Start(ctx, o)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("%w: choose another --port, or 0 for any that is free", err)
+		return fmt.Errorf("port %d is in use: choose another --port, or 0 for any free port", o.Port)
 	}
 	if err != nil {
 		return err
@@ -75,18 +70,18 @@ func (a *app) dev(ctx context.Context, o desk.Options, every time.Duration) (err
 	for _, variable := range d.Environment() {
 		fmt.Fprintln(a.stdout, "export", variable)
 	}
-	fmt.Fprintf(a.stderr, "AWS listens at %s, and says at %[1]s%s what requests cost. New rows leave at once; dispatch and reconcile run "+
-		"every %v. Ctrl-C ends all, within %v.\n", d.Endpoint, localaws.LedgerPath, every, devStops)
+	fmt.Fprintf(a.stderr, "The local AWS is at %s, its bill at %[1]s%s.\nNew rows are sent at once; dispatch and reconcile run "+
+		"every %v.\nCtrl-C ends everything within %v.\n", d.Endpoint, localaws.LedgerPath, every, devStops)
 	<-ctx.Done()
 	return nil
 }
 
-// withoutMetrics drops the metrics, which a function prints at every run, from what it prints.
-type withoutMetrics struct{ io.Writer }
+// withoutMetrics drops from a function's output the metrics, which it prints at every run.
+type withoutMetrics struct{ to io.Writer }
 
 func (w withoutMetrics) Write(line []byte) (int, error) {
 	if bytes.Contains(line, []byte(`"_aws":{"CloudWatchMetrics"`)) {
 		return len(line), nil
 	}
-	return w.Writer.Write(line)
+	return w.to.Write(line)
 }

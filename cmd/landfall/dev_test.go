@@ -18,9 +18,9 @@ import (
 // asCommand makes the test's own binary the command line, for tests that need a process of its own.
 const asCommand = "LANDFALL_TEST_AS_COMMAND"
 
-// TestDevDoesWhatItPrintsAndLeavesNothingBehind follows the README: start it, export what it prints, put a row, see it
+// TestDevDeliversAndLeavesNothingBehind follows the README: start it, export what it prints, put a row, see it
 // land, end it with Ctrl-C, or by closing the terminal.
-func TestDevDoesWhatItPrintsAndLeavesNothingBehind(t *testing.T) {
+func TestDevDeliversAndLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	for _, end := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
 		t.Run(end.String(), func(t *testing.T) {

@@ -12,32 +12,27 @@ import (
 )
 
 func (a *app) groupsSetRouteCommand() *cobra.Command {
-	var c change
-	cmd := &cobra.Command{
-		Use:   "set-route GROUP KIND [ARGUMENT]",
-		Short: "Give a group another routing function, without a deployment",
-		Long: `Give a group another routing function, without a deployment, until reset-route takes it back.
+	c := &change{}
+	cmd := a.command("set-route GROUP KIND [ARGUMENT]", "Change a group's routing function, without a deployment",
+		`KIND and ARGUMENT are those of route in the configuration: least_loaded,
+rendezvous customer_id, cel EXPRESSION. ARGUMENT is the text itself, @FILE for
+the content of a file, or - for standard input. The function is checked first;
+an expression that does not compile is refused, with the line and column.
 
-KIND and ARGUMENT are those of the configuration's route: least_loaded, rendezvous customer_id, cel EXPRESSION. ARGUMENT
-is the text itself, @FILE for the content of a file, or - for standard input. The function is checked first; an
-expression that does not compile is refused with the place in it. It counts from the router's next invocation on; a
-message that was given to a consumer stays with it. Of kind lambda, the router may call only functions that its role
-allows: those that the configuration names.`,
-		Args: cobra.RangeArgs(2, 3),
-		RunE: a.do(func(ctx context.Context, args []string) error { return a.groupsSetRoute(ctx, args, c) }),
-	}
+The change counts from the router's next invocation, until reset-route. A
+message that was already given to a consumer stays with it. For the kind lambda,
+the router's role allows only the functions that the configuration names.`,
+		takes(2, 3), func(ctx context.Context, args []string) error { return a.groupsSetRoute(ctx, args, c) })
 	c.flags(cmd)
 	return cmd
 }
 
 func (a *app) groupsResetRouteCommand() *cobra.Command {
-	var c change
-	cmd := &cobra.Command{
-		Use:   "reset-route GROUP",
-		Short: "Give a group back the routing function of the configuration",
-		Args:  cobra.ExactArgs(1),
-		RunE:  a.do(func(ctx context.Context, args []string) error { return a.groupsResetRoute(ctx, args[0], c) }),
-	}
+	c := &change{}
+	cmd := a.command("reset-route GROUP", "Return a group to the routing function of the configuration",
+		`It takes back set-route, and answers with the function of now and that of
+before.`,
+		takes(1, 1), func(ctx context.Context, args []string) error { return a.groupsResetRoute(ctx, args[0], c) })
 	c.dry(cmd)
 	return cmd
 }
@@ -46,7 +41,7 @@ func (v routeView) spec() routefn.Spec {
 	return routefn.Spec{Kind: routefn.Kind(v.Kind), Argument: v.Argument}
 }
 
-// route reads KIND [ARGUMENT]. A Lambda function is only named: whether there is one, its first call says.
+// route reads KIND [ARGUMENT]. Whether a Lambda function exists is not checked; its first call tells.
 func (a *app) route(args []string) (routeView, error) {
 	v := routeView{Kind: args[0], From: fromCommand}
 	if len(args) > 1 {
@@ -62,7 +57,7 @@ func (a *app) route(args []string) (routeView, error) {
 	return v, nil
 }
 
-func (a *app) groupsSetRoute(ctx context.Context, args []string, c change) error {
+func (a *app) groupsSetRoute(ctx context.Context, args []string, c *change) error {
 	route, err := a.route(args[1:])
 	if err != nil {
 		return err
@@ -70,11 +65,7 @@ func (a *app) groupsSetRoute(ctx context.Context, args []string, c change) error
 	if err := c.signed(); err != nil {
 		return err
 	}
-	g, err := a.groups(ctx)
-	if err != nil {
-		return err
-	}
-	now, err := g.read(ctx, args[0])
+	g, now, err := a.group(ctx, args[0])
 	if err != nil {
 		return err
 	}
@@ -86,15 +77,11 @@ func (a *app) groupsSetRoute(ctx context.Context, args []string, c change) error
 		}
 	}
 	route.From, route.ChangedBy = fromControl, c.by
-	return a.printChange(c, fmt.Sprintf("group %s: the route is %s; it was %s", now.name, route, before), before, route)
+	return a.printChange(c, fmt.Sprintf("group %s: the route is now %s; it was %s", now.name, route, before), before, route)
 }
 
-func (a *app) groupsResetRoute(ctx context.Context, name string, c change) error {
-	g, err := a.groups(ctx)
-	if err != nil {
-		return err
-	}
-	now, err := g.read(ctx, name)
+func (a *app) groupsResetRoute(ctx context.Context, name string, c *change) error {
+	g, now, err := a.group(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -104,5 +91,5 @@ func (a *app) groupsResetRoute(ctx context.Context, name string, c change) error
 			return g.table.explain(err)
 		}
 	}
-	return a.printChange(c, fmt.Sprintf("group %s: the route is the file's, %s; it was %s", name, after, before), before, after)
+	return a.printChange(c, fmt.Sprintf("group %s: the route is that of the file again, %s; it was %s", name, after, before), before, after)
 }

@@ -86,7 +86,7 @@ func (b *groupsBundle) read(to any, args ...string) {
 	}
 }
 
-func TestNoChangeOfAGroupIsTakenThatCannotWork(t *testing.T) {
+func TestGroupChangesThatCannotWorkAreRefused(t *testing.T) {
 	t.Parallel()
 	b := setupGroups(t)
 	b.must("", "consumers", "add", "couriers", "east", "--sqs", "courier-east", "--by", "ann")
@@ -104,22 +104,22 @@ func TestNoChangeOfAGroupIsTakenThatCannotWork(t *testing.T) {
 		{"groups set-route couriers rendezvous", 2, "want the name of a field"},
 		{"groups set-route couriers least_loaded x", 2, "takes no argument"},
 		{"groups set-route couriers weighted --by=", 2, "--by"},
-		{"groups set-route nobody weighted", 2, `"nobody" is no group of the configuration: it has couriers, empty`},
-		{"groups reset-route nobody", 2, `"nobody" is no group`},
+		{"groups set-route nobody weighted", 2, `unknown group "nobody": the configuration has couriers, empty`},
+		{"groups reset-route nobody", 2, `unknown group "nobody"`},
 		{"consumers add couriers north --sqs courier-west", 2, "north is in the configuration"},
 		{"consumers add couriers West --sqs courier-west", 2, "cannot name a consumer"},
-		{"consumers add couriers west", 2, "exactly one of sqs, lambda"},
-		{"consumers add couriers west --sqs a --lambda b", 2, "exactly one of sqs, lambda"},
+		{"consumers add couriers west", 2, "give either --sqs QUEUE or --lambda FUNCTION"},
+		{"consumers add couriers west --sqs a --lambda b", 2, "give either --sqs QUEUE or --lambda FUNCTION"},
 		{"consumers add couriers west --sqs west.fifo", 2, "FIFO"},
 		{"consumers add couriers west --sqs landfall-ingress-empty", 2, "round in circles"},
 		{"consumers add couriers west --sqs courier-south", 2, "has the target of south"},
-		{"consumers add couriers west --sqs courier-east", 2, "east has that target already"},
+		{"consumers add couriers west --sqs courier-east", 2, "consumer east already has the target sqs:courier-east"},
 		{"consumers add couriers west --sqs w --weight 0", 2, "weight"},
 		{"consumers add couriers west --sqs w --max-in-flight -1", 2, "max_in_flight"},
 		{"consumers add couriers west --sqs w --tag a,a", 2, "is there twice"},
 		{"consumers add couriers west --sqs w --lease -1m", 2, "--lease"},
 		{"consumers add couriers west --sqs w --by=", 2, "--by"},
-		{"consumers add nobody west --sqs w", 2, `"nobody" is no group`},
+		{"consumers add nobody west --sqs w", 2, `unknown group "nobody"`},
 		{"consumers drain couriers west", 1, `group couriers has no consumer "west"`},
 		{"consumers drain couriers east --by=", 2, "--by"},
 		{"consumers remove couriers west", 1, `group couriers has no consumer "west"`},
@@ -139,7 +139,7 @@ func TestNoChangeOfAGroupIsTakenThatCannotWork(t *testing.T) {
 	}
 }
 
-func TestADryRunChangesNoGroup(t *testing.T) {
+func TestDryRunChangesNoGroup(t *testing.T) {
 	t.Parallel()
 	b := setupGroups(t)
 	b.must("", "consumers", "add", "couriers", "east", "--sqs", "courier-east", "--by", "ann")
@@ -162,8 +162,8 @@ func TestADryRunChangesNoGroup(t *testing.T) {
 	}
 }
 
-// TestNothingThatIsSaidOfAGroupIsHidden changes all that can be changed, and looks at it.
-func TestNothingThatIsSaidOfAGroupIsHidden(t *testing.T) {
+// TestEveryChangeOfAGroupIsShown changes all that can be changed, and inspects it.
+func TestEveryChangeOfAGroupIsShown(t *testing.T) {
 	t.Parallel()
 	b := setupGroups(t)
 	expression := write(t, "route.cel", "consumers.filter(c,\n  c.has_capacity && message.tier in c.tags)\n")
@@ -236,7 +236,7 @@ func TestNothingThatIsSaidOfAGroupIsHidden(t *testing.T) {
 	}
 }
 
-func TestWhatNobodyCanReadIsNotPassedOverInSilence(t *testing.T) {
+func TestUnreadableControlItemsAreWarnedOf(t *testing.T) {
 	t.Parallel()
 	b := setupGroups(t)
 	for sk, attributes := range map[string]map[string]types.AttributeValue{
@@ -253,11 +253,11 @@ func TestWhatNobodyCanReadIsNotPassedOverInSilence(t *testing.T) {
 			t.Errorf("%v: %+v", args, got)
 		}
 	}
-	if got := b.execute("", "groups", "describe", "couriers"); !strings.Contains(got.stdout, `picks nobody`) {
-		t.Errorf("a function that there is not: %+v", got)
+	if got := b.execute("", "groups", "describe", "couriers"); !strings.Contains(got.stdout, `picks no consumer`) {
+		t.Errorf("an unknown function: %+v", got)
 	}
 	if got := b.execute("", "groups", "test", "couriers", "--message", "{}"); got.code != 1 || !strings.Contains(got.stderr, "fastest") {
-		t.Errorf("a function that there is not: %+v", got)
+		t.Errorf("an unknown function: %+v", got)
 	}
 	b.must("", "groups", "reset-route", "couriers")
 	if got := b.execute("", "consumers", "drain", "couriers", "south", "--by", "ann"); got.code != 0 || got.stderr != "" {

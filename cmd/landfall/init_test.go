@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-func TestInitOverwritesNothingAndWritesNothingInvalid(t *testing.T) {
+func TestInitWritesAValidConfigurationAndOverwritesNothing(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "new")
-	if r := execute(t, "", "init", folder); r.code != exitOK || strings.Count(r.stdout, "is written") != 3 {
+	if r := execute(t, "", "init", folder); r.code != exitOK || strings.Count(r.stdout, " written") != 3 {
 		t.Fatalf("%+v", r)
 	}
 	path := filepath.Join(folder, "landfall.yaml")
@@ -21,7 +21,7 @@ func TestInitOverwritesNothingAndWritesNothingInvalid(t *testing.T) {
 	if err := os.WriteFile(path, []byte(mine), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if r := execute(t, "", "init", folder); r.code != exitOK || strings.Count(r.stdout, "left as it is") != 3 {
+	if r := execute(t, "", "init", folder); r.code != exitOK || strings.Count(r.stdout, "left unchanged") != 3 {
 		t.Errorf("again: %+v", r)
 	}
 	if now, err := os.ReadFile(path); err != nil || string(now) != mine {
@@ -29,7 +29,7 @@ func TestInitOverwritesNothingAndWritesNothingInvalid(t *testing.T) {
 	}
 }
 
-func TestTheComposeFilesAreNotTwo(t *testing.T) {
+func TestComposeFilesAreTheSame(t *testing.T) {
 	t.Parallel()
 	written, err := starter.ReadFile("starter/compose.yaml")
 	if err != nil {

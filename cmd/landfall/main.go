@@ -1,6 +1,7 @@
-// Command landfall checks configurations, writes and reads rows, and runs Landfall on a desk.
+// Command landfall checks configurations, puts and inspects rows, and runs Landfall on this machine.
 //
-// It holds no logic of its own about rows: each command calls the package that has it. See the help of each command.
+// It holds no rules of its own about rows, groups and destinations: each command calls the package that has them.
+// docs/cli.md describes every command.
 package main
 
 import (
@@ -12,7 +13,7 @@ import (
 
 func main() {
 	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) { // as by nohup
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup ignores it
 		ends = append(ends, syscall.SIGHUP)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), ends...)

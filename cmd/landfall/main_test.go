@@ -12,8 +12,7 @@ import (
 	"testing"
 )
 
-// TestWhatNohupStartedIsNotEndedWithItsTerminal.
-func TestWhatNohupStartedIsNotEndedWithItsTerminal(t *testing.T) {
+func TestCommandUnderNohupOutlivesItsTerminal(t *testing.T) {
 	t.Parallel()
 	asked, answer := make(chan bool), make(chan bool)
 	remote := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

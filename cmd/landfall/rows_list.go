@@ -19,38 +19,34 @@ import (
 
 func (a *app) rowsListCommand() *cobra.Command {
 	var f rowFilter
-	var limit int
-	cmd := &cobra.Command{
-		Use:   "list [DESTINATION]",
-		Short: "List rows that are not completed, lane by lane",
-		Long: `List rows that are not completed, lane by lane, in the order in which they want attention.
-
-Lanes are due (pending or dispatching), unknown and failed. A completed row is in no lane; rows get finds it.
---older-than counts from when an attempt may have arrived first, else from when the row was put.`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: a.do(func(ctx context.Context, args []string) error {
+	cmd := a.command("list [DESTINATION]", "List rows that are not completed",
+		`Rows are listed lane by lane, in the order in which they need attention. Lanes
+are due (pending or dispatching), unknown (outcome_unknown) and failed. A
+completed row is in no lane: find it with rows get. --older-than counts from
+when an attempt may first have arrived, else from when the row was put.`,
+		takes(0, 1), func(ctx context.Context, args []string) error {
 			if len(args) == 1 {
 				if f.destination != "" {
-					return badInput(errors.New("--destination: the destination is named twice"))
+					return badInputf("--destination %s: the argument names a destination, too; give one of them", f.destination)
 				}
 				f.destination = args[0]
 			}
-			return a.rowsList(ctx, f, limit)
-		}),
-	}
+			return a.rowsList(ctx, f)
+		})
 	flags := cmd.Flags()
-	flags.StringVar(&f.destination, "destination", "", "the same as DESTINATION (default all)")
-	flags.StringVar(&f.lane, "lane", "", "due, unknown or failed (default all)")
-	flags.IntVar(&limit, "limit", 100, "rows per lane, at least 1")
-	flags.DurationVar(&f.olderThan, "older-than", 0, "only rows older than this, such as 1h (default all)")
-	flags.StringVar(&f.status, "status", "", "pending, dispatching, outcome_unknown or failed (default all)")
+	flags.StringVar(&f.destination, "destination", "", "the same as DESTINATION (default: all)")
+	flags.StringVar(&f.lane, "lane", "", "due, unknown or failed (default: all)")
+	flags.IntVar(&f.limit, "limit", 100, "rows per lane, at least 1")
+	flags.DurationVar(&f.olderThan, "older-than", 0, "only rows older than this, such as 1h (default: all)")
+	flags.StringVar(&f.status, "status", "", "pending, dispatching, outcome_unknown or failed (default: all)")
 	return cmd
 }
 
-// rowFilter says which rows are meant; what is empty or 0 restricts nothing.
+// rowFilter says which rows are listed. A field that is empty or 0 restricts nothing.
 type rowFilter struct {
 	destination, lane, status string
 	olderThan                 time.Duration
+	limit                     int // rows per lane
 }
 
 // laneOf is where rows of a status are.
@@ -67,37 +63,33 @@ func (f rowFilter) admits(row outbox.Row, now time.Time) bool {
 	return (f.status == "" || string(row.Status) == f.status) && (f.olderThan == 0 || now.Sub(since) > f.olderThan)
 }
 
-func (a *app) rowsList(ctx context.Context, f rowFilter, limit int) error {
-	cfg, err := a.loadConfig(a.config)
+func (a *app) rowsList(ctx context.Context, f rowFilter) error {
+	cfg, err := a.loadConfig()
 	if err != nil {
-		return badInput(err)
+		return err
 	}
 	lanes, err := f.lanes(cfg)
 	if err != nil {
 		return badInput(err)
 	}
-	if limit < 1 {
-		return badInput(errors.New("--limit: at least 1"))
-	}
-	at, err := a.outbox(ctx)
+	table, err := a.outbox(ctx)
 	if err != nil {
 		return err
 	}
-	store := outboxdb.New(at, at.name)
-	views := []rowView{}
+	store := outboxdb.New(table.db, table.name)
+	views, cells := []rowView{}, [][]string{{"ROW", "STATUS", "ATTEMPT COUNT", "LANE AT", "CREATED AT", "CODE"}}
 	for _, lane := range lanes {
-		rows, err := f.rows(ctx, store, lane, limit)
+		rows, err := f.rows(ctx, store, lane)
 		if err != nil {
-			return at.explain(err)
+			return table.explain(err)
 		}
 		for _, row := range rows {
-			views = append(views, view(row))
+			v := view(row)
+			views = append(views, v)
+			cells = append(cells, []string{v.Name, v.Status, strconv.Itoa(v.AttemptCount), stamp(v.LaneAt), stamp(v.CreatedAt), cmp.Or(v.Code, "-")})
 		}
 	}
-	if a.output == inJSON {
-		return a.printJSON(views)
-	}
-	return a.printTable(listing(views))
+	return a.print(views, cells)
 }
 
 // lanes are those of one destination or of all, of one kind or of all.
@@ -105,27 +97,30 @@ func (f rowFilter) lanes(cfg *config.Config) ([]outbox.Lane, error) {
 	kinds := []outbox.LaneKind{outbox.DueLane, outbox.UnknownLane, outbox.FailedLane}
 	if f.lane != "" {
 		if !slices.Contains(kinds, outbox.LaneKind(f.lane)) {
-			return nil, errors.New("--lane: allowed are due, unknown, failed")
+			return nil, fmt.Errorf("--lane %s: choose due, unknown or failed", f.lane)
 		}
 		kinds = []outbox.LaneKind{outbox.LaneKind(f.lane)}
 	}
 	if f.status != "" {
 		kind, ok := laneOf[f.status]
 		if !ok {
-			return nil, errors.New("--status: allowed are pending, dispatching, outcome_unknown, failed; completed rows are in no lane")
+			return nil, fmt.Errorf("--status %s: choose pending, dispatching, outcome_unknown or failed; completed rows are not listed, find one with rows get", f.status)
 		}
 		if !slices.Contains(kinds, kind) {
-			return nil, fmt.Errorf("--status: no row of lane %s is %s", f.lane, f.status)
+			return nil, fmt.Errorf("--status %s: rows of this status are in lane %s, not in --lane %s", f.status, kind, f.lane)
 		}
 		kinds = []outbox.LaneKind{kind}
 	}
 	if f.olderThan < 0 {
-		return nil, errors.New("--older-than: want a duration such as 1h")
+		return nil, fmt.Errorf("--older-than %v: want a positive duration such as 1h", f.olderThan)
+	}
+	if f.limit < 1 {
+		return nil, fmt.Errorf("--limit %d: want 1 or more", f.limit)
 	}
 	names := cfg.Names()
 	if f.destination != "" {
 		if _, ok := cfg.Destinations[f.destination]; !ok {
-			return nil, fmt.Errorf("%q is no destination of the configuration", f.destination)
+			return nil, unknownDestination(cfg, f.destination)
 		}
 		names = []string{f.destination}
 	}
@@ -140,11 +135,11 @@ func (f rowFilter) lanes(cfg *config.Config) ([]outbox.Lane, error) {
 	return all, nil
 }
 
-// endOfTime is later than any lane_at, and than those that a writer took for nanoseconds.
+// endOfTime is later than any lane_at, even one that a writer gave in nanoseconds.
 var endOfTime = time.UnixMilli(math.MaxInt64)
 
-// rows reads the first rows of a lane that are meant. One that left the lane since the index was written is left out.
-func (f rowFilter) rows(ctx context.Context, store outbox.Store, lane outbox.Lane, limit int) ([]outbox.Row, error) {
+// rows reads the first rows of a lane that f admits. A row that has left the lane since the index was written is left out.
+func (f rowFilter) rows(ctx context.Context, store outbox.Store, lane outbox.Lane) ([]outbox.Row, error) {
 	var rows []outbox.Row
 	for after := ""; ; {
 		entries, next, err := store.List(ctx, lane, endOfTime, after)
@@ -152,7 +147,7 @@ func (f rowFilter) rows(ctx context.Context, store outbox.Store, lane outbox.Lan
 			return nil, err
 		}
 		for _, e := range entries {
-			if len(rows) == limit {
+			if len(rows) == f.limit {
 				return rows, nil
 			}
 			row, err := store.Get(ctx, e.ID)
@@ -170,12 +165,4 @@ func (f rowFilter) rows(ctx context.Context, store outbox.Store, lane outbox.Lan
 		}
 		after = next
 	}
-}
-
-func listing(views []rowView) [][]string {
-	out := [][]string{{"ROW", "STATUS", "ATTEMPTS", "NEXT", "CREATED", "CODE"}}
-	for _, v := range views {
-		out = append(out, []string{v.Name, v.Status, strconv.Itoa(v.AttemptCount), stamp(v.LaneAt), stamp(v.CreatedAt), cmp.Or(v.Code, "-")})
-	}
-	return out
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/landfall-dev/landfall/internal/outbox"
 	"github.com/landfall-dev/landfall/internal/outboxdb"
@@ -46,7 +48,7 @@ func (b *rowsBundle) shown(key string) (v rowView) {
 	return v
 }
 
-func TestDoubtIsNotSettledWithoutAReasonOrTooEarly(t *testing.T) {
+func TestUnknownOutcomeIsResolvedOnlyWithGroundsAndInTime(t *testing.T) {
 	t.Parallel()
 	b := setupRows(t)
 	b.doubt("early", time.Minute)
@@ -74,7 +76,7 @@ func TestDoubtIsNotSettledWithoutAReasonOrTooEarly(t *testing.T) {
 		}
 	}
 	if got := b.execute("", resolve("late", "--as", "failed", "--by", "")...); got.code != exitUsage || !strings.Contains(got.stderr, "--by") {
-		t.Errorf("an order of nobody: %+v, want a hint at --by", got)
+		t.Errorf("an order without a name: %+v, want a hint at --by", got)
 	}
 	for _, key := range []string{"early", "late"} {
 		if v := b.shown(key); v.Status != "outcome_unknown" || v.ResolvedBy != "" {
@@ -90,7 +92,7 @@ func TestDoubtIsNotSettledWithoutAReasonOrTooEarly(t *testing.T) {
 	}
 }
 
-func TestDryRunChangesNothingAndSaysWhatWouldHappen(t *testing.T) {
+func TestDryRunOfResolveChangesNothing(t *testing.T) {
 	t.Parallel()
 	b := setupRows(t)
 	name := b.doubt("order", time.Hour)
@@ -110,12 +112,12 @@ func TestDryRunChangesNothingAndSaysWhatWouldHappen(t *testing.T) {
 	if did.DryRun || did.After.Status != "pending" || after.Status != "pending" || after.MaybeSince != nil || after.AttemptCount != 0 {
 		t.Errorf("it says %+v, the row is %+v", did, after)
 	}
-	if got := b.must("", "rows", "get", "mail", "order"); !strings.Contains(got, "resolved by") || strings.Contains(got, "secret") {
+	if got := b.must("", "rows", "get", "mail", "order"); !strings.Contains(got, "resolved_by") || strings.Contains(got, "secret") {
 		t.Errorf("rows get:\n%s", got)
 	}
 }
 
-func TestListOfDoubtsLeavesNoneOutAndAddsNoOther(t *testing.T) {
+func TestListFiltersByStatusAndAge(t *testing.T) {
 	t.Parallel()
 	b := setupRows(t)
 	young, old := b.doubt("young", time.Minute), b.doubt("old", 2*time.Hour)
@@ -149,7 +151,7 @@ func TestListOfDoubtsLeavesNoneOutAndAddsNoOther(t *testing.T) {
 	}
 }
 
-func TestCancelledRowIsNotLostToRetry(t *testing.T) {
+func TestCancelledRowCanBeRetried(t *testing.T) {
 	t.Parallel()
 	b := setupRows(t)
 	b.must("", "enqueue", "mail", "--key", "order", "--data", "x")
@@ -160,5 +162,30 @@ func TestCancelledRowIsNotLostToRetry(t *testing.T) {
 	b.must("", "rows", "retry", "mail", "order", "--by", "ada", "--reason", "after all")
 	if v := b.shown("order"); v.Status != "pending" || v.Reason != "after all" || v.ExpiresAt != nil {
 		t.Errorf("retried: %+v", v)
+	}
+}
+
+// TestRowOfUnknownDestinationCanBeCancelled: a writer mistyped a destination, and no sweep comes by.
+func TestRowOfUnknownDestinationCanBeCancelled(t *testing.T) {
+	t.Parallel()
+	b := setupRows(t)
+	now := &types.AttributeValueMemberN{Value: fmt.Sprint(time.Now().UnixMilli())}
+	text := func(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+	if _, err := b.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String(schema.OutboxTable), Item: map[string]types.AttributeValue{
+		schema.PK: text("mial#k"), schema.Status: text(schema.StatusPending), schema.Payload: text("{}"),
+		schema.CreatedAt: now, schema.LaneAt: now, schema.Lane: text("due#mial#0"),
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.execute("", "rows", "retry", "mial", "k", "--by", "ada"); got.code != exitNo || !strings.Contains(got.stderr, "not configured") {
+		t.Errorf("retry: %+v, want a refusal", got)
+	}
+	got := b.execute("", "rows", "cancel", "mial", "k", "--by", "ada")
+	if got.code != exitOK || !strings.Contains(got.stderr, "warning: destination mial is not in ") || !strings.Contains(got.stdout, "pending -> failed (landfall.cancelled)") {
+		t.Errorf("cancel: %+v", got)
+	}
+	var v rowView
+	if err := json.Unmarshal([]byte(b.must("", "rows", "get", "mial", "k", "--output", "json")), &v); err != nil || v.Status != "failed" || v.ExpiresAt == nil {
+		t.Errorf("the row: %+v, %v", v, err)
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -16,6 +17,15 @@ import (
 	"github.com/landfall-dev/landfall/internal/outboxdb"
 	"github.com/landfall-dev/landfall/internal/schema"
 )
+
+// queueConfig has a destination that is a queue, and one that is a group.
+const queueConfig = `
+destinations:
+  jobs: {group: couriers}
+  mail: {sqs: mail-queue, deduplicates: never}
+groups:
+  couriers: {accept: explicit, route: least_loaded, max_wait: 2h, consumers: {north: {sqs: courier-north}}}
+`
 
 // rowsBundle is a table, and the command line on it.
 type rowsBundle struct {
@@ -55,7 +65,7 @@ func (b *rowsBundle) must(stdin string, args ...string) string {
 	return got.stdout
 }
 
-func TestEnqueuedRowIsNotLostOrChanged(t *testing.T) {
+func TestEnqueuedPayloadIsKeptByteForByte(t *testing.T) {
 	t.Parallel()
 	b := setupRows(t)
 	every := make([]byte, 256)
@@ -82,10 +92,10 @@ func TestEnqueuedRowIsNotLostOrChanged(t *testing.T) {
 	}
 }
 
-func TestRowsForQueuesAndGroupsAreNotRefused(t *testing.T) {
+func TestRowsForQueuesAndGroupsAreAccepted(t *testing.T) {
 	t.Parallel()
 	b := setupRows(t)
-	b.args[len(b.args)-1] = write(t, "landfall.yaml", doctorConfig)
+	b.args[len(b.args)-1] = write(t, "landfall.yaml", queueConfig)
 	for _, destination := range []string{"mail", "jobs"} {
 		b.must("", "enqueue", destination, "--key", "k", "--data", "{}")
 		if got := b.must("", "rows", "get", destination, "k", "--payload"); got != "{}" {
@@ -94,12 +104,17 @@ func TestRowsForQueuesAndGroupsAreNotRefused(t *testing.T) {
 	}
 }
 
-func TestSameRowIsNotRefusedAndOtherContentIsNotAccepted(t *testing.T) {
+func TestSameRowSucceedsAndOtherContentIsRefused(t *testing.T) {
 	t.Parallel()
 	b := setupRows(t)
 	first := b.must("", "enqueue", "charge", "--key", "order-42", "--data", "a")
-	if again := b.must("", "enqueue", "charge", "--key", "order-42", "--data", "a"); again != first {
-		t.Errorf("the same again: %q, want %q", again, first)
+	name := strings.TrimSuffix(first, " is stored\n")
+	if again := b.must("", "enqueue", "charge", "--key", "order-42", "--data", "a"); !strings.HasPrefix(again, name+" was stored before, at ") || !strings.HasSuffix(again, " and is pending\n") {
+		t.Errorf("the same again: %q, want its status", again)
+	}
+	b.must("", "rows", "cancel", "charge", "order-42", "--by", "ada")
+	if again := b.must("", "enqueue", "charge", "--key", "order-42", "--data", "a"); !strings.HasSuffix(again, " and is failed (landfall.cancelled)\n") {
+		t.Errorf("the same again, after it failed: %q, want its status and code", again)
 	}
 	other := b.execute("", "enqueue", "charge", "--key", "order-42", "--data", "b")
 	if other.code != 1 || !strings.Contains(other.stderr, "other content") || strings.Contains(other.stderr, "order-42") {
@@ -110,7 +125,7 @@ func TestSameRowIsNotRefusedAndOtherContentIsNotAccepted(t *testing.T) {
 	}
 }
 
-func TestMissingRowIsNotAnAnswer(t *testing.T) {
+func TestMissingRowIsANo(t *testing.T) {
 	t.Parallel()
 	b := setupRows(t)
 	b.must("", "enqueue", "charge", "--key", "order-42", "--data", "a")
@@ -125,7 +140,7 @@ func TestMissingRowIsNotAnAnswer(t *testing.T) {
 	}
 }
 
-func TestMissingTableIsNotAMystery(t *testing.T) {
+func TestMissingTableSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	server, err := localaws.Listen("127.0.0.1:0", localaws.New(localaws.Options{}))
 	if err != nil {
@@ -139,13 +154,13 @@ func TestMissingTableIsNotAMystery(t *testing.T) {
 		{"rows", "get", "charge/0123456789abcdef"},
 		{"rows", "list"},
 	} {
-		if got := b.execute("", args...); got.code != 1 || !strings.Contains(got.stderr, "no table landfall-outbox there: set LANDFALL_OUTBOX_TABLE") {
+		if got := b.execute("", args...); got.code != 1 || !strings.Contains(got.stderr, "no table landfall-outbox in eu-central-1: set LANDFALL_OUTBOX_TABLE") {
 			t.Errorf("%v: %+v", args, got)
 		}
 	}
 }
 
-func TestListLeavesOutNoLane(t *testing.T) {
+func TestListShowsEveryLane(t *testing.T) {
 	t.Parallel()
 	b := setupRows(t)
 	want := map[string]bool{}
@@ -181,18 +196,30 @@ func TestListLeavesOutNoLane(t *testing.T) {
 	}
 }
 
-func TestRowsReachNoTerminalRaw(t *testing.T) {
+func TestControlCharactersDoNotReachTheTerminal(t *testing.T) {
 	t.Parallel()
-	if got := printable("a\x1b[2J\u009b\n\tä"); got != "a?[2J???ä" {
+	const hostile = "a\x1b[2J\u009b\n\tä\u202e\U000e0041\x7f"
+	if got := printable(hostile); got != "a?[2J???ä???" {
 		t.Errorf("printable: %q", got)
+	}
+	if got := printableText(hostile); got != "a?[2J?\n\tä???" {
+		t.Errorf("printableText: %q", got)
+	}
+	var out bytes.Buffer
+	if err := (&app{stdout: &out}).printJSON(hostile); err != nil || out.String() != `"a\u001b[2J\u009b\n\tä\u202e\udb40\udc41\u007f"`+"\n" {
+		t.Errorf("printJSON: %s, %v", &out, err)
+	}
+	var back string
+	if err := json.Unmarshal(out.Bytes(), &back); err != nil || back != hostile {
+		t.Errorf("read again: %q, %v", back, err)
 	}
 }
 
-func TestWhatNoSweepFindsIsNotOverlookedByAnAudit(t *testing.T) {
+func TestAuditFindsWhatNoSweepFinds(t *testing.T) {
 	t.Parallel()
 	b := setupRows(t)
 	b.must("", "enqueue", "mail", "--key", "good", "--data", "{}", "--command-id", "command-1")
-	if got := b.must("", "rows", "audit"); got != "1 rows, nothing to object to\n" {
+	if got := b.must("", "rows", "audit"); got != "1 rows checked, nothing found\n" {
 		t.Errorf("a row in order: %q", got)
 	}
 	if got := b.must("", "rows", "audit", "--command", "command-1"); strings.Count(got, "\n") != 2 {
@@ -222,7 +249,7 @@ func TestWhatNoSweepFindsIsNotOverlookedByAnAudit(t *testing.T) {
 			t.Errorf("not found: %s\n%s", finding, got.stdout)
 		}
 	}
-	if got.code != exitNo || !strings.Contains(got.stderr, "2 of 4 rows need a look") || strings.Contains(got.stdout+got.stderr, "secret") {
+	if got.code != exitNo || !strings.Contains(got.stderr, "2 of 4 rows have a finding") || strings.Contains(got.stdout+got.stderr, "secret") {
 		t.Errorf("exit code %d\n%s%s", got.code, got.stdout, got.stderr)
 	}
 }

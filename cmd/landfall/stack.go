@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/xml"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,11 +16,11 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 )
 
-// The command line asks CloudFormation a single question, whose answer has two words of interest. That is a signed
-// form and a few XML elements, against an SDK client that would be a quarter of the program.
+// The command line asks CloudFormation one question, with a signed form and a few XML elements. The SDK's client would be
+// a quarter of the program.
 
 // stackName as CloudFormation allows it, or a stack's ARN.
 var stackName = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9-]{0,127}|arn:[A-Za-z0-9:/_-]{1,300})$`)
@@ -29,25 +28,29 @@ var stackName = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9-]{0,127}|arn:[A-Za-z0-9
 // stackOutputs are the outputs of a deployed stack, by name.
 func stackOutputs(ctx context.Context, sdk aws.Config, endpoint, name string) (map[string]string, error) {
 	if !stackName.MatchString(name) {
-		return nil, badInput(errors.New("--stack: want a stack's name or ARN"))
+		return nil, badInputf("--stack %.80q: want a stack's name or ARN", name)
 	}
-	request, err := describeRequest(ctx, sdk, cloudFormationURL(sdk, endpoint), name)
-	if err != nil {
-		return nil, fmt.Errorf("describe stack %s: %w", name, err)
-	}
-	response, err := sdk.HTTPClient.Do(request)
-	if err != nil {
-		return nil, fmt.Errorf("describe stack %s: %w", name, err)
-	}
-	defer response.Body.Close()
-	outputs, err := readOutputs(response)
+	outputs, err := describe(ctx, sdk, cloudFormationURL(sdk, endpoint), name)
 	if err != nil {
 		return nil, fmt.Errorf("describe stack %s: %w", name, err)
 	}
 	return outputs, nil
 }
 
-// cloudFormationURL is where the service is, if no other endpoint is meant.
+func describe(ctx context.Context, sdk aws.Config, endpoint, name string) (map[string]string, error) {
+	request, err := describeRequest(ctx, sdk, endpoint, name)
+	if err != nil {
+		return nil, err
+	}
+	response, err := sdk.HTTPClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	return readOutputs(response)
+}
+
+// cloudFormationURL is the endpoint to call.
 func cloudFormationURL(sdk aws.Config, endpoint string) string {
 	suffix := "amazonaws.com"
 	if strings.HasPrefix(sdk.Region, "cn-") {
@@ -76,7 +79,7 @@ func describeRequest(ctx context.Context, sdk aws.Config, endpoint, name string)
 	return request, err
 }
 
-// description is the part of an answer that is of interest, good or bad.
+// description has the parts of an answer that are used, of a success or an error.
 type description struct {
 	Stacks []struct {
 		Outputs []struct {
@@ -96,13 +99,13 @@ func readOutputs(response *http.Response) (map[string]string, error) {
 	}
 	var answer description
 	if err := xml.Unmarshal(text, &answer); err != nil {
-		return nil, fmt.Errorf("status %d, and no answer of CloudFormation's (landfall dev has no stacks)", response.StatusCode)
+		return nil, fmt.Errorf("the answer is not CloudFormation's (status %d); landfall dev has no stacks", response.StatusCode)
 	}
 	switch {
 	case response.StatusCode != http.StatusOK:
 		return nil, fmt.Errorf("%s: %s", printable(cmp.Or(answer.Code, response.Status)), printable(answer.Message))
 	case len(answer.Stacks) != 1:
-		return nil, fmt.Errorf("there are %d stacks of that name", len(answer.Stacks))
+		return nil, fmt.Errorf("want one stack of that name, found %d", len(answer.Stacks))
 	}
 	outputs := map[string]string{}
 	for _, o := range answer.Stacks[0].Outputs {

@@ -17,19 +17,19 @@ groups:
   mailers: {accept: on_delivery, accept_timeout: 1h, route: {cel: "consumers[0].id"}}
 `
 
-func TestValidateHidesNoGroup(t *testing.T) {
+func TestValidateShowsGroups(t *testing.T) {
 	t.Parallel()
 	path := write(t, "landfall.yaml", groupConfig)
 	got := execute(t, "", "validate", path, "--rate", "1000")
-	want := path + ` is valid. At most 16 sends at once, lanes swept by 1 in parallel.
+	want := path + ` is valid. Sends in flight: at most 16. Lanes swept in parallel: 1.
 
-DESTINATION  KIND   TARGET      DEDUPLICATES  ATTEMPTS  CLAIMED UP TO  LATE ARRIVAL  LOOKUP  LANES  KEPT
-jobs         group  couriers    15d           5         40s            4d            -       1      20d
-mail         sqs    mail-queue  never         5         40s            1m            -       1      7d
+DESTINATION  KIND   TARGET      DEDUPLICATES  ATTEMPTS  CLAIMED UP TO  LATE ARRIVAL  LOOKUP  SHARDS  RETENTION
+jobs         group  couriers    15d           5         40s            4d            -       1       20d
+mail         sqs    mail-queue  never         5         40s            1m            -       1       7d
 
-GROUP     ACCEPT       WITHIN  GIVEN UP AFTER  ROUTE         CONSUMERS  IN FLIGHT, OF 120000
-couriers  explicit     2m      1h              least_loaded  2          120000
-mailers   on_delivery  1h      1h              cel           0          -
+GROUP     ACCEPT       ACCEPT TIMEOUT  MAX WAIT  ROUTE         CONSUMERS  IN FLIGHT OF 120000
+couriers  explicit     2m              1h        least_loaded  2          120000
+mailers   on_delivery  1h              1h        cel           0          -
 `
 	if got.stdout != want || got.code != 0 {
 		t.Errorf("exit code %d, stdout:\n%s\nwant:\n%s%s", got.code, got.stdout, want, got.stderr)
@@ -40,7 +40,7 @@ mailers   on_delivery  1h      1h              cel           0          -
 	}
 }
 
-func TestNoRateBeyondWhatSQSAllowsPasses(t *testing.T) {
+func TestRateBeyondSQSLimitIsInvalid(t *testing.T) {
 	t.Parallel()
 	path := write(t, "landfall.yaml", groupConfig)
 	for _, tt := range []struct {
@@ -49,8 +49,8 @@ func TestNoRateBeyondWhatSQSAllowsPasses(t *testing.T) {
 	}{
 		{"0", "", 0},
 		{"1000", "", 0},
-		{"1000.01", ":5:48: groups.couriers.accept_timeout: at 1000.01 messages a second 120002 can be in flight in the ingress queue, and SQS allows 120000: at most 1m59s, or spread", 1},
-		{"4000", "480000 can be in flight in the ingress queue, and SQS allows 120000: at most 30s, or spread the messages over more groups", 1},
+		{"1000.01", ":5:48: groups.couriers.accept_timeout: at 1000.01 messages a second, 120002 can be in flight in the ingress queue, but SQS allows 120000: lower it to 1m59s, or spread", 1},
+		{"4000", "480000 can be in flight in the ingress queue, but SQS allows 120000: lower it to 30s, or spread the messages over more groups", 1},
 		{"200000", "SQS allows 120000: spread the messages over more groups", 1},
 		{"-1", "--rate -1: want messages a second", 2},
 		{"NaN", "--rate NaN: want", 2},
@@ -63,7 +63,7 @@ func TestNoRateBeyondWhatSQSAllowsPasses(t *testing.T) {
 	}
 }
 
-func TestNoExpressionIsValidThatDoesNotCompile(t *testing.T) {
+func TestExpressionThatDoesNotCompileIsInvalid(t *testing.T) {
 	t.Parallel()
 	bad := strings.Replace(groupConfig, "consumers[0].id", "consumers[0].idd", 1)
 	path := write(t, "landfall.yaml", bad)
@@ -84,8 +84,8 @@ func TestNoExpressionIsValidThatDoesNotCompile(t *testing.T) {
 	}
 }
 
-// The words of the format and those of the routing functions must not part.
-func TestNoRouteOfTheFormatIsOneThatCannotBeMade(t *testing.T) {
+// TestRoutesOfTheConfigurationAreThoseOfTheRouter.
+func TestRoutesOfTheConfigurationAreThoseOfTheRouter(t *testing.T) {
 	t.Parallel()
 	for _, kind := range config.Routes() {
 		without, with := routefn.Spec{Kind: routefn.Kind(kind)}, routefn.Spec{Kind: routefn.Kind(kind), Argument: "attempt"}

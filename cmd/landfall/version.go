@@ -2,26 +2,18 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
 )
 
 func (a *app) versionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Show what was built",
-		Args:  cobra.NoArgs,
-		RunE: a.do(func(context.Context, []string) error {
+	return a.command("version", "Show the version of this program",
+		`Its version, the commit and the version of Go that it was built with.`,
+		takes(0, 0), func(context.Context, []string) error {
 			v := version()
-			if a.output == inJSON {
-				return a.printJSON(v)
-			}
-			_, err := fmt.Fprintf(a.stdout, "landfall %s %s %s\n", v.Version, v.Revision, v.Go)
-			return err
-		}),
-	}
+			return a.say(v, "landfall %s %s %s", v.Version, v.Revision, v.Go)
+		})
 }
 
 type built struct {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestNoTrialNamesAnotherConsumerThanTheRouterWould tries functions on the group as it is and on others.
-func TestNoTrialNamesAnotherConsumerThanTheRouterWould(t *testing.T) {
+// TestTrialPicksWhatTheRouterWould tests functions with the group's consumers and with others.
+func TestTrialPicksWhatTheRouterWould(t *testing.T) {
 	t.Parallel()
 	b := setupGroups(t)
 	b.send("courier-south", 1)
@@ -17,18 +17,18 @@ func TestNoTrialNamesAnotherConsumerThanTheRouterWould(t *testing.T) {
 	for _, tt := range []struct{ args, consumer, problem, why string }{
 		{`couriers --message {}`, "north", "", "east: draining"},
 		{`couriers --message {} --tried north`, "south", "", "north: tried, east: draining"},
-		{`couriers --message {} --tried north,south`, "", "there is no candidate", "north: tried, south: tried"},
+		{`couriers --message {} --tried north,south`, "", "no consumer is a candidate", "north: tried, south: tried"},
 		{`couriers cel consumers.filter(c,c.id==message.to) --message {"to":"south"}`, "south", "", ""},
 		{`couriers cel consumers.filter(c,attributes.to==c.id) --message hello --attribute to=south`, "south", "", ""},
 		{`couriers cel attempt==3?"south":"north" --message {} --attempt 3`, "south", "", ""},
-		{`couriers cel message.to --message {"to":"east"}`, "", `the function picks "east", which is no candidate`, ""},
+		{`couriers cel message.to --message {"to":"east"}`, "", `the function picks "east", which is not a candidate`, ""},
 		{`couriers cel message.to --message {}`, "", "the function crashed: ", ""},
-		{`couriers cel "" --message {}`, "", "picks nobody of the candidates for now", ""},
+		{`couriers cel "" --message {}`, "", "picks none of the candidates now", ""},
 		{`couriers first_with_capacity --message {} --consumers @` + full, "y", "", ""},
 		{`couriers affinity tier --message {"tier":"gold"} --consumers @` + full, "y", "", ""},
-		{`couriers first_with_capacity --message {} --tried y --consumers @` + full, "", "picks nobody", "y: tried"},
-		{`couriers --message {} --consumers []`, "", "there is no candidate", ""},
-		{`empty --message {}`, "", "there is no candidate", ""},
+		{`couriers first_with_capacity --message {} --tried y --consumers @` + full, "", "picks none", "y: tried"},
+		{`couriers --message {} --consumers []`, "", "no consumer is a candidate", ""},
+		{`empty --message {}`, "", "no consumer is a candidate", ""},
 	} {
 		got := b.execute("", append(append([]string{"groups", "test"}, strings.Split(tt.args, " ")...), "--output", "json")...)
 		var v decisionView
@@ -51,28 +51,28 @@ func TestNoTrialNamesAnotherConsumerThanTheRouterWould(t *testing.T) {
 		}
 	}
 	table := b.must("", "groups", "test", "couriers", "--message", "{}")
-	for _, want := range []string{"route of the file: least_loaded", "north     picked", "no candidate: draining"} {
+	for _, want := range []string{"route of the file: least_loaded", "north     picked", "not a candidate: draining"} {
 		if !strings.Contains(table, want) {
 			t.Errorf("%q is not in\n%s", want, table)
 		}
 	}
 }
 
-func TestNoTrialTakesWhatIsNoQuestion(t *testing.T) {
+func TestMalformedTrialIsRefused(t *testing.T) {
 	t.Parallel()
 	b := setupGroups(t)
 	for args, want := range map[string]string{
-		`couriers`: `required flag(s) "message" not set`,
+		`couriers`: "test needs --message",
 		`couriers --message {} --attempt 1 --tried north`:  "--attempt 1: want 2 or more",
-		`couriers --message {} --attribute a`:              "--attribute number 1 is not NAME=VALUE",
+		`couriers --message {} --attribute a`:              "--attribute number 1: want NAME=VALUE",
 		`couriers --message @no-such-file`:                 "read --message",
 		`couriers --message {} --consumers {}`:             "--consumers: want a JSON list",
 		`couriers --message {} --consumers [{"id":""}]`:    "number 1 has no id",
-		`couriers --message {} --consumers [{"id":"a"}]x`:  "and nothing after it",
+		`couriers --message {} --consumers [{"id":"a"}]x`:  "with nothing after it",
 		`couriers --message {} --consumers [{"name":"a"}]`: "unknown field",
 		`couriers cel message. --message {}`:               "line 1, column",
-		`nobody --message {}`:                              "is no group",
-		`nobody weighted --message {} --consumers []`:      "is no group",
+		`nobody --message {}`:                              "unknown group",
+		`nobody weighted --message {} --consumers []`:      "unknown group",
 	} {
 		got := b.execute("", append([]string{"groups", "test"}, strings.Split(args, " ")...)...)
 		if got.code != exitUsage || !strings.Contains(got.stderr, want) {
