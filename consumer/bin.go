@@ -27,8 +27,8 @@ const (
 // bin deletes messages, up to ten of a queue by one request. A message that it fails to delete comes back to its queue:
 // the router deletes what is accepted, and a consumer works again what it has worked.
 type bin struct {
-	*Consumer
-	ctx context.Context
+	consumer *Consumer
+	ctx      context.Context
 	// linger is for how long a message waits for others; 0: until close.
 	linger time.Duration
 
@@ -44,7 +44,7 @@ type waiting struct {
 }
 
 func (c *Consumer) newBin(ctx context.Context, linger time.Duration) *bin {
-	return &bin{Consumer: c, ctx: ctx, linger: linger, waiting: map[string]*waiting{}}
+	return &bin{consumer: c, ctx: ctx, linger: linger, waiting: map[string]*waiting{}}
 }
 
 func (b *bin) add(queue, handle string) {
@@ -76,7 +76,7 @@ func (b *bin) empty(queue string) {
 	if w.timer != nil {
 		w.timer.Stop()
 	}
-	b.sending.Go(func() { b.delete(b.ctx, queue, w.handles) })
+	b.sending.Go(func() { b.consumer.delete(b.ctx, queue, w.handles) })
 }
 
 // close deletes the rest and waits. Nothing is added any more then.

@@ -47,7 +47,7 @@ func (c *Consumer) Consume(ctx context.Context, queueURL string, work Work) erro
 	}
 	working, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	l := &loop{Consumer: c, queue: queueURL, work: work, free: make(chan struct{}, c.cfg.Concurrency), bin: c.newBin(context.WithoutCancel(ctx), lingering)}
+	l := &loop{consumer: c, queue: queueURL, work: work, free: make(chan struct{}, c.cfg.Concurrency), bin: c.newBin(context.WithoutCancel(ctx), lingering)}
 	l.release(c.cfg.Concurrency)
 	err := l.run(ctx, working)
 	defer time.AfterFunc(c.cfg.Grace, stop).Stop()
@@ -58,10 +58,10 @@ func (c *Consumer) Consume(ctx context.Context, queueURL string, work Work) erro
 
 // loop is one Consume under way.
 type loop struct {
-	*Consumer
-	queue string
-	work  Work
-	bin   *bin
+	consumer *Consumer
+	queue    string
+	work     Work
+	bin      *bin
 	// free has an element for each message that may be begun.
 	free  chan struct{}
 	begun sync.WaitGroup
@@ -91,7 +91,7 @@ func (l *loop) run(ctx, working context.Context) error {
 		case errors.As(err, &gone):
 			return fmt.Errorf("consumer: there is no queue %s in this account and region", l.queue)
 		}
-		l.cfg.Log.WarnContext(ctx, "no messages are received", "queue", l.queue, "error", err.Error(), "again_in", wait.String())
+		l.consumer.cfg.Log.WarnContext(ctx, "no messages are received", "queue", l.queue, "error", err.Error(), "again_in", wait.String())
 		bounded.Pause(ctx, wait)
 		wait = min(2*wait, lastBackOff)
 	}
@@ -129,9 +129,9 @@ func (l *loop) release(n int) {
 }
 
 func (l *loop) receive(ctx context.Context, n int) ([]types.Message, error) {
-	out, err := l.queues.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
+	out, err := l.consumer.queues.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
 		QueueUrl: &l.queue, MaxNumberOfMessages: int32(n), WaitTimeSeconds: int32(polling / time.Second),
-		VisibilityTimeout: seconds(l.cfg.Visibility), MessageAttributeNames: []string{"All"},
+		VisibilityTimeout: seconds(l.consumer.cfg.Visibility), MessageAttributeNames: []string{"All"},
 		MessageSystemAttributeNames: []types.MessageSystemAttributeName{types.MessageSystemAttributeNameAll},
 	})
 	if err != nil {
@@ -148,7 +148,7 @@ func (l *loop) handle(ctx context.Context, msg types.Message) {
 		defer close(hiding)
 		l.hide(ctx, cancel, msg)
 	}()
-	done := l.finish(ctx, l.bin, msg, l.work)
+	done := l.consumer.finish(ctx, l.bin, msg, l.work)
 	cancel(nil)
 	<-hiding
 	if done {
@@ -158,16 +158,16 @@ func (l *loop) handle(ctx context.Context, msg types.Message) {
 
 // hide keeps a message hidden until ctx ends. If it fails for so long that others may have the message, ctx is ended.
 func (l *loop) hide(ctx context.Context, cancel context.CancelCauseFunc, msg types.Message) {
-	hiddenUntil, wait := time.Now().Add(l.cfg.Visibility), l.cfg.Visibility/3
+	hiddenUntil, wait := time.Now().Add(l.consumer.cfg.Visibility), l.consumer.cfg.Visibility/3
 	for bounded.Pause(ctx, wait) {
 		at := time.Now()
 		err := l.hideOnce(ctx, msg)
-		wait = l.cfg.Visibility / 15 // there is time for several more
+		wait = l.consumer.cfg.Visibility / 15 // there is time for several more
 		switch {
 		case err == nil:
-			hiddenUntil, wait = at.Add(l.cfg.Visibility), l.cfg.Visibility/3
+			hiddenUntil, wait = at.Add(l.consumer.cfg.Visibility), l.consumer.cfg.Visibility/3
 		case ctx.Err() == nil && !time.Now().Before(hiddenUntil):
-			l.cfg.Log.WarnContext(ctx, "work is stopped: the message cannot be hidden any longer", "message", MessageID(msg), "error", awscall.Code(err))
+			l.consumer.cfg.Log.WarnContext(ctx, "work is stopped: the message cannot be hidden any longer", "message", MessageID(msg), "error", awscall.Code(err))
 			cancel(errHidden)
 			return
 		}
@@ -175,10 +175,10 @@ func (l *loop) hide(ctx context.Context, cancel context.CancelCauseFunc, msg typ
 }
 
 func (l *loop) hideOnce(ctx context.Context, msg types.Message) error {
-	ctx, cancel := context.WithTimeout(ctx, l.cfg.Visibility/3)
+	ctx, cancel := context.WithTimeout(ctx, l.consumer.cfg.Visibility/3)
 	defer cancel()
-	_, err := l.queues.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{
-		QueueUrl: &l.queue, ReceiptHandle: msg.ReceiptHandle, VisibilityTimeout: seconds(l.cfg.Visibility),
+	_, err := l.consumer.queues.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{
+		QueueUrl: &l.queue, ReceiptHandle: msg.ReceiptHandle, VisibilityTimeout: seconds(l.consumer.cfg.Visibility),
 	})
 	return err
 }

@@ -119,7 +119,7 @@ func (g *groupNow) consumer(id string) (routing.Consumer, bool) {
 
 // said is what the control table says about a consumer.
 func (g *groupNow) said(id string) (routingdb.Member, bool) {
-	i := slices.IndexFunc(g.Members, func(m routingdb.Member) bool { return m.ID == id })
+	i := slices.IndexFunc(g.Members, func(m routingdb.Member) bool { return m.Consumer.ID == id })
 	if i < 0 {
 		return routingdb.Member{}, false
 	}
@@ -158,7 +158,7 @@ func (g *groupNow) route() routeView {
 		return fileRoute(g.file.Route)
 	}
 	v := routeView{
-		Kind: g.Route.Kind, Argument: g.Route.Argument, From: fromControl, ChangedBy: g.Route.By, ChangedAt: instant(g.Route.At),
+		Kind: g.Route.Kind, Argument: g.Route.Argument, From: fromControl, ChangedBy: g.Route.Change.By, ChangedAt: instant(g.Route.Change.At),
 	}
 	err := g.Route.Invalid
 	if err == nil {

@@ -58,7 +58,7 @@ func (g *groupNow) member(c routing.Consumer) memberView {
 		v.MaxInFlight = &c.MaxInFlight
 	}
 	if said, found := g.said(c.ID); found {
-		v.ChangedBy, v.ChangedAt = said.By, instant(said.At)
+		v.ChangedBy, v.ChangedAt = said.Change.By, instant(said.Change.At)
 	}
 	return v
 }

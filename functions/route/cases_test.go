@@ -89,7 +89,7 @@ func TestNobodyWaitsWhoseConsumerHasSaidNo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, c.yaml, func(b *bench) {
-				b.Router.Forwarder = b.withFunctions(c.yaml)
+				b.setup.Router.Forwarder = b.withFunctions(c.yaml)
 				ids := b.send("hello")
 				start := time.Now()
 				b.invoke()
@@ -113,7 +113,7 @@ func (b *bench) withFunctions(yaml string) routing.Forwarder {
 	if err != nil {
 		b.Fatal(err)
 	}
-	r, err := setup.NewRouting(cfg, setup.Clients{SQS: sqs.NewFromConfig(b.account.Config("route")), Lambda: functions{b}}, b.Logger)
+	r, err := setup.NewRouting(cfg, setup.Clients{SQS: sqs.NewFromConfig(b.account.Config("route")), Lambda: functions{b}}, b.setup.Logger)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestTheIngressQueueIsNotFed(t *testing.T) {
 	for _, target := range []string{ingress, "arn:aws:sqs:us-east-1:000000000000:" + ingress} {
 		t.Run(target, func(t *testing.T) {
 			inBubble(t, couriers, func(b *bench) {
-				control := b.Router.Groups.(*routingdb.Groups).Control
+				control := b.setup.Router.Groups.(*routingdb.Groups).Control
 				if err := control.Join(b.Context(), group, routing.Consumer{ID: "a-loop", Target: "sqs:" + target, ConsumerState: routing.ConsumerState{MaxInFlight: 10}}, "test"); err != nil {
 					b.Fatal(err)
 				}

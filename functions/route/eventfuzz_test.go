@@ -85,7 +85,7 @@ func (*refusing) Snapshot(context.Context, string) (routing.Snapshot, error) {
 
 func (r *refusing) Hold(_ context.Context, holds []routing.Hold) []error {
 	for _, h := range holds {
-		r.messages = append(r.messages, h.Incoming)
+		r.messages = append(r.messages, h.Message)
 	}
 	return make([]error, len(holds))
 }

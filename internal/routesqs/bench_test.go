@@ -124,7 +124,7 @@ func (b *bench) forward(ctx context.Context, f *routesqs.Forwarder, target strin
 	var forwards []routing.Forward
 	for _, in := range messages {
 		forwards = append(forwards, routing.Forward{
-			Incoming: in, Consumer: routing.Consumer{ID: "north", Target: target},
+			Message: in, Consumer: routing.Consumer{ID: "north", Target: target},
 			Envelope: routing.Envelope{ID: routing.ID{Group: in.Group, Message: in.ID}, Attempt: 1, Token: "token-of-secrets", Deadline: time.Now(), Handle: in.Handle},
 		})
 	}

@@ -40,7 +40,7 @@ var _ routing.Ingress = (*Ingress)(nil)
 // Hold implements [routing.Ingress], ten messages a request.
 func (q *Ingress) Hold(ctx context.Context, holds []routing.Hold) []error {
 	errs := make([]error, len(holds))
-	chunks(holds, func(h routing.Hold) (string, int) { return source(h.Incoming).QueueARN, 0 }, func(queue string, chunk []int) {
+	chunks(holds, func(h routing.Hold) (string, int) { return source(h.Message).QueueARN, 0 }, func(queue string, chunk []int) {
 		q.hold(ctx, queue, holds, chunk, errs)
 	})
 	return errs
@@ -79,7 +79,7 @@ func (q *Ingress) ask(ctx context.Context, url string, holds []routing.Hold, chu
 	in := &sqs.ChangeMessageVisibilityBatchInput{QueueUrl: &url}
 	for _, i := range chunk {
 		in.Entries = append(in.Entries, types.ChangeMessageVisibilityBatchRequestEntry{
-			Id: aws.String(strconv.Itoa(i)), ReceiptHandle: &holds[i].Handle, VisibilityTimeout: visibility(holds[i].For),
+			Id: aws.String(strconv.Itoa(i)), ReceiptHandle: &holds[i].Message.Handle, VisibilityTimeout: visibility(holds[i].For),
 		})
 	}
 	out, err := q.Client.ChangeMessageVisibilityBatch(ctx, in)

@@ -24,7 +24,7 @@ func TestNoMessageIsHeldForAnotherTime(t *testing.T) {
 		want := []time.Duration{0, time.Second, time.Second, 30 * time.Second, 30 * time.Second, 11 * time.Hour, 12*time.Hour - 15*time.Minute}
 		var holds []routing.Hold
 		for i, in := range b.incoming(3 * len(times)) {
-			holds = append(holds, routing.Hold{Incoming: in, For: times[i%len(times)]})
+			holds = append(holds, routing.Hold{Message: in, For: times[i%len(times)]})
 		}
 		<-time.After(10 * time.Minute) // of the invocation
 		for i, err := range b.ingress().Hold(b.Context(), holds) {
@@ -47,7 +47,7 @@ func TestNoMessageIsHeldForAnotherTime(t *testing.T) {
 			}
 		}
 		for i, h := range holds {
-			if got, was := shown[h.ID]; !was || got != want[i%len(want)] {
+			if got, was := shown[h.Message.ID]; !was || got != want[i%len(want)] {
 				b.Errorf("held for %v: shown after %v (%v), want %v", h.For, got, was, want[i%len(want)])
 			}
 		}
@@ -64,7 +64,7 @@ func TestALostLeaseIsNoOtherTrouble(t *testing.T) {
 		all[1].Handle = "no handle at all"
 		var holds []routing.Hold
 		for _, in := range all {
-			holds = append(holds, routing.Hold{Incoming: in, For: time.Minute})
+			holds = append(holds, routing.Hold{Message: in, For: time.Minute})
 		}
 		errs := b.ingress().Hold(b.Context(), holds)
 		if !errors.Is(errs[0], routing.ErrLeaseLost) || !errors.Is(errs[1], routing.ErrLeaseLost) || errs[2] != nil {
@@ -80,7 +80,7 @@ func TestALostLeaseIsNoOtherTrouble(t *testing.T) {
 func TestNoTroubleOfSQSIsTakenForAHold(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		all := b.incoming(2)
-		holds := []routing.Hold{{Incoming: all[0], For: time.Minute}, {Incoming: all[1], For: time.Minute}}
+		holds := []routing.Hold{{Message: all[0], For: time.Minute}, {Message: all[1], For: time.Minute}}
 		b.fault.Store(&faults.Fault{Unprocessed: 1})
 		errs := b.ingress().Hold(b.Context(), holds)
 		if errs[0] != nil || errs[1] == nil || b.requests("ChangeMessageVisibilityBatch") != 3 {

@@ -55,14 +55,14 @@ func reportsFailure(answer []byte) bool {
 }
 
 func sqsEvent(forward routing.Forward) events.SQSEvent {
-	from := source(forward.Incoming)
+	from := source(forward.Message)
 	record := events.SQSMessage{
 		MessageId: from.MessageID, Body: from.Body, EventSource: eventSource, EventSourceARN: from.QueueARN,
-		Attributes:        map[string]string{"ApproximateReceiveCount": strconv.Itoa(forward.Receives)},
+		Attributes:        map[string]string{"ApproximateReceiveCount": strconv.Itoa(forward.Message.Receives)},
 		MessageAttributes: map[string]events.SQSMessageAttribute{},
 	}
-	if !forward.SentAt.IsZero() {
-		record.Attributes["SentTimestamp"] = millis(forward.SentAt)
+	if !forward.Message.SentAt.IsZero() {
+		record.Attributes["SentTimestamp"] = millis(forward.Message.SentAt)
 	}
 	for name, a := range from.with(forward.Envelope.Text()).MessageAttributes {
 		record.MessageAttributes[name] = events.SQSMessageAttribute{

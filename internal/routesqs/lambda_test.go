@@ -87,10 +87,10 @@ func TestAFunctionDoesNotGetAnotherMessageThanAQueueWould(t *testing.T) {
 			return nil, "", nil
 		})
 		forwards := []routing.Forward{
-			{Incoming: message(routesqs.Source{}), Consumer: routing.Consumer{Target: "sqs:south"}},
-			{Incoming: in, Consumer: routing.Consumer{Target: "lambda:" + arn}, Envelope: routing.Envelope{
+			{Message: message(routesqs.Source{}), Consumer: routing.Consumer{Target: "sqs:south"}},
+			{Message: in, Consumer: routing.Consumer{Target: "lambda:" + arn}, Envelope: routing.Envelope{
 				ID: routing.ID{Group: "couriers", Message: "m1"}, Attempt: 1, Token: "t", Deadline: in.SentAt, Handle: "h"}},
-			{Incoming: message(routesqs.Source{}), Consumer: routing.Consumer{Target: "sqs:north"}},
+			{Message: message(routesqs.Source{}), Consumer: routing.Consumer{Target: "sqs:north"}},
 		}
 		for i, a := range f.Forward(b.Context(), forwards) {
 			if a.Kind != routing.Taken {

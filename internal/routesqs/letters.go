@@ -54,8 +54,8 @@ func (d *DeadLetters) Bury(ctx context.Context, letters []routing.DeadLetter) []
 		if l.Receipt.Reason != routing.ReasonOversize {
 			text = letter(l.Receipt)
 		}
-		b.entries = append(b.entries, source(l.Incoming).with(text))
-		b.queues = append(b.queues, d.Queue(l.Group))
+		b.entries = append(b.entries, source(l.Message).with(text))
+		b.queues = append(b.queues, d.Queue(l.Message.Group))
 	}
 	errs := make([]error, len(letters))
 	for i, answer := range b.send(ctx) {

@@ -49,7 +49,7 @@ func TestTimeLeft(t *testing.T) {
 		w.invoke(w.receive())
 		for _, f := range w.forwards {
 			if left := time.Until(f.Envelope.Deadline); left < routing.DefaultAcceptTimeout {
-				w.Errorf("%s was forwarded with %v left to accept it", f.ID, left)
+				w.Errorf("%s was forwarded with %v left to accept it", f.Message.ID, left)
 			}
 		}
 		w.expect("forwards", len(w.forwards), 10)

@@ -178,7 +178,7 @@ func (w *world) neverBack(message string) {
 	w.Helper()
 	consumers, attempts := map[int]string{}, map[string]int{}
 	for _, f := range w.forwards {
-		if f.ID != message {
+		if f.Message.ID != message {
 			continue
 		}
 		n, c := f.Envelope.Attempt, f.Consumer.ID

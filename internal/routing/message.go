@@ -32,8 +32,8 @@ type Fields []Field
 
 // Field is one of them.
 type Field struct {
-	Name string
-	Value
+	Name  string
+	Value Value
 }
 
 // ValueKind says which member of a Value counts.

@@ -58,7 +58,7 @@ func FuzzParseFields(f *testing.F) {
 			if v, found := fields.Get(field.Name); !found || v != field.Value {
 				t.Errorf("%q is not found", field.Name)
 			}
-			if math.IsInf(field.Float, 0) || math.IsNaN(field.Float) {
+			if math.IsInf(field.Value.Float, 0) || math.IsNaN(field.Value.Float) {
 				t.Errorf("%q is not finite", field.Name)
 			}
 		}

@@ -51,7 +51,7 @@ func (in Incoming) receiptID() ID { return ID{Group: in.Group, Message: in.ID} }
 
 // Hold hides a message.
 type Hold struct {
-	Incoming
+	Message Incoming
 	// For is whole seconds from now; 0 shows it at once.
 	For time.Duration
 }
@@ -70,7 +70,7 @@ type Ingress interface {
 
 // Forward hands a message to a consumer, its body as it was, with the envelope beside it.
 type Forward struct {
-	Incoming
+	Message  Incoming
 	Consumer Consumer
 	Envelope Envelope
 }
@@ -106,7 +106,7 @@ type Forwarder interface {
 
 // DeadLetter is a message that was given up, with its receipt, which says why.
 type DeadLetter struct {
-	Incoming
+	Message Incoming
 	Receipt Receipt
 }
 
@@ -190,7 +190,7 @@ func (r *Router) Route(ctx context.Context, messages []Incoming) []Handled {
 	}
 	handled := make([]Handled, len(b.flows))
 	for i, f := range b.flows {
-		handled[i] = f.report(b.now())
+		handled[i] = f.report(b.router.now())
 		if r.Observer != nil {
 			r.Observer.Routed(handled[i])
 		}

@@ -18,10 +18,10 @@ func (b *batch) hold(flows []*flow) {
 	}
 	holds := make([]Hold, len(holding))
 	for i, f := range holding {
-		holds[i] = Hold{Incoming: f.Incoming, For: f.step.Hold}
+		holds[i] = Hold{Message: f.incoming, For: f.step.Hold}
 		f.handled.Held = f.step.Hold
 	}
-	errs := b.Ingress.Hold(b.ctx, holds)
+	errs := b.router.Ingress.Hold(b.ctx, holds)
 	for i, f := range holding {
 		if err := errorOf(errs, i); err != nil { // it comes back by itself, if nobody else has it
 			f.handled.Err = fmt.Errorf("hold: %w", err)
@@ -37,15 +37,15 @@ func (b *batch) forward(flows []*flow) {
 	}
 	forwards := make([]Forward, len(forwarding))
 	for i, f := range forwarding {
-		consumer, _ := f.Consumer(f.receipt.Consumer)
-		forwards[i] = Forward{Incoming: f.Incoming, Consumer: consumer, Envelope: Envelope{
-			ID: f.receipt.ID, Attempt: f.receipt.Attempt, Token: f.receipt.Token, Deadline: f.receipt.Deadline, Handle: f.Handle,
+		consumer, _ := f.group.snapshot.Consumer(f.receipt.Consumer)
+		forwards[i] = Forward{Message: f.incoming, Consumer: consumer, Envelope: Envelope{
+			ID: f.receipt.ID, Attempt: f.receipt.Attempt, Token: f.receipt.Token, Deadline: f.receipt.Deadline, Handle: f.incoming.Handle,
 		}}
 	}
-	timeout := min(cmp.Or(b.ForwardTimeout, DefaultForwardTimeout), max(b.remaining()-closing, time.Second))
+	timeout := min(cmp.Or(b.router.ForwardTimeout, DefaultForwardTimeout), max(b.remaining()-closing, time.Second))
 	ctx, cancel := context.WithTimeout(b.ctx, timeout)
 	defer cancel()
-	answers := b.Forwarder.Forward(ctx, forwards)
+	answers := b.router.Forwarder.Forward(ctx, forwards)
 	for i, f := range forwarding {
 		var a Answer
 		if i < len(answers) {
@@ -74,13 +74,13 @@ func (b *batch) bury(flows []*flow) {
 	}
 	letters := make([]DeadLetter, len(burying))
 	for i, f := range burying {
-		letters[i] = DeadLetter{Incoming: f.Incoming, Receipt: f.receipt}
+		letters[i] = DeadLetter{Message: f.incoming, Receipt: f.receipt}
 	}
-	errs := b.DeadLetters.Bury(b.ctx, letters)
+	errs := b.router.DeadLetters.Bury(b.ctx, letters)
 	var failed []*flow
 	for i, f := range burying {
 		if err := errorOf(errs, i); err != nil {
-			f.fail(fmt.Errorf("dead-letter: %w", err), b.now())
+			f.fail(fmt.Errorf("dead-letter: %w", err), b.router.now())
 			failed = append(failed, f)
 		}
 	}
@@ -95,9 +95,9 @@ func (b *batch) delete(flows []*flow) {
 	}
 	messages := make([]Incoming, len(deleting))
 	for i, f := range deleting {
-		messages[i] = f.Incoming
+		messages[i] = f.incoming
 	}
-	errs := b.Ingress.Delete(b.ctx, messages)
+	errs := b.router.Ingress.Delete(b.ctx, messages)
 	for i, f := range deleting {
 		if err := errorOf(errs, i); err != nil { // it comes back, and comes to the same end
 			f.handled.Err = fmt.Errorf("delete: %w", err)

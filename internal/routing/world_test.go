@@ -219,7 +219,7 @@ func (w *world) Hold(_ context.Context, holds []routing.Hold) (errs []error) {
 		if h.For%time.Second != 0 || h.For < 0 || h.For > 12*time.Hour {
 			w.Errorf("held for %v, want whole seconds up to 12 h", h.For)
 		}
-		errs = append(errs, w.byHandle(h.Handle, func(m *queued) { m.visibleAt = time.Now().Add(h.For) }))
+		errs = append(errs, w.byHandle(h.Message.Handle, func(m *queued) { m.visibleAt = time.Now().Add(h.For) }))
 	}
 	return errs
 }
@@ -270,8 +270,8 @@ func (w *world) accept(f routing.Forward) error {
 		return err
 	}
 	w.mu.Lock()
-	if !slices.Contains(w.accepted[f.ID], f.Consumer.ID) {
-		w.accepted[f.ID] = append(w.accepted[f.ID], f.Consumer.ID)
+	if !slices.Contains(w.accepted[f.Message.ID], f.Consumer.ID) {
+		w.accepted[f.Message.ID] = append(w.accepted[f.Message.ID], f.Consumer.ID)
 	}
 	w.mu.Unlock()
 	_ = w.byHandle(f.Envelope.Handle, func(m *queued) { m.deleted = true })
@@ -291,8 +291,8 @@ func (w *world) decline(f routing.Forward) error {
 func (w *world) copied(f routing.Forward) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !slices.Contains(w.took[f.ID], f.Consumer.ID) {
-		w.took[f.ID] = append(w.took[f.ID], f.Consumer.ID)
+	if !slices.Contains(w.took[f.Message.ID], f.Consumer.ID) {
+		w.took[f.Message.ID] = append(w.took[f.Message.ID], f.Consumer.ID)
 	}
 }
 
@@ -354,7 +354,7 @@ func (w *world) end(message string) routing.Receipt {
 	}
 	buried := 0
 	for _, l := range w.letters {
-		if l.ID == message {
+		if l.Message.ID == message {
 			buried++
 			if l.Receipt.Reason != r.Reason {
 				w.Errorf("%s: a dead letter says %q, the receipt %q", message, l.Receipt.Reason, r.Reason)
@@ -392,7 +392,7 @@ func (w *world) forwarded(message string) (to []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, f := range w.forwards {
-		if f.ID == message {
+		if f.Message.ID == message {
 			to = append(to, f.Consumer.ID)
 		}
 	}

@@ -52,7 +52,7 @@ const (
 type Route struct {
 	Kind     string
 	Argument string
-	Change
+	Change   Change
 	// Invalid says why a stored route cannot be read.
 	Invalid error
 }

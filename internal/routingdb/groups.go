@@ -72,15 +72,15 @@ func (g *Groups) Snapshot(ctx context.Context, group string) (routing.Snapshot, 
 func (o *Overrides) Consumers(configured []routing.Consumer) []routing.Consumer {
 	group, now := routing.NewGroup("", configured...), time.Now()
 	for _, m := range o.Members {
-		static, found := group.Consumer(m.ID)
+		static, found := group.Consumer(m.Consumer.ID)
 		switch {
 		case found:
-			static.Draining = static.Draining || m.Draining
+			static.Draining = static.Draining || m.Consumer.Draining
 			group = group.With(static)
-		case m.Target != "":
-			if twin := holder(group.Consumers(), m.Target, now); twin != "" {
-				m.Draining = true
-				o.Problems = append(o.Problems, fmt.Errorf("member %s gets nothing: its target is, or may be, that of %s", m.ID, twin))
+		case m.Consumer.Target != "":
+			if twin := holder(group.Consumers(), m.Consumer.Target, now); twin != "" {
+				m.Consumer.Draining = true
+				o.Problems = append(o.Problems, fmt.Errorf("member %s gets nothing: its target is, or may be, that of %s", m.Consumer.ID, twin))
 			}
 			group = group.With(m.Consumer)
 		}

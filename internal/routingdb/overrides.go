@@ -27,8 +27,8 @@ type Overrides struct {
 
 // Member is a consumer that joined, or what is said about one.
 type Member struct {
-	routing.Consumer
-	Change
+	Consumer routing.Consumer
+	Change   Change
 }
 
 // Read reads what is said about a group, strongly consistent: one read unit for each 4 KB.
@@ -93,12 +93,12 @@ func (r *reader) member(id string) Member {
 		ConsumerState: routing.ConsumerState{MaxInFlight: routing.Unlimited, Tags: r.tags()},
 	}, Change: r.change()}
 	if weight, ok := r.Whole(schema.Weight, 1, routing.MaxWeight); ok {
-		m.Weight = int(weight)
+		m.Consumer.Weight = int(weight)
 	}
 	if limit, ok := r.Whole(schema.MaxInFlight, 0, routing.Unlimited); ok {
-		m.MaxInFlight = limit
+		m.Consumer.MaxInFlight = limit
 	}
-	if m.Target != "" && !isTarget(m.Target) {
+	if m.Consumer.Target != "" && !isTarget(m.Consumer.Target) {
 		r.Failf(schema.Target, "is not %s:<queue> or %s:<function>", schema.TargetSQS, schema.TargetLambda)
 	}
 	if !name.MatchString(id) {

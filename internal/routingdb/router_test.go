@@ -67,7 +67,7 @@ func (m *mail) Hold(_ context.Context, holds []routing.Hold) []error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, h := range holds {
-		m.shownAt[h.ID] = time.Now().Add(h.For)
+		m.shownAt[h.Message.ID] = time.Now().Add(h.For)
 	}
 	return make([]error, len(holds))
 }
@@ -114,7 +114,7 @@ func (m *mail) Bury(_ context.Context, letters []routing.DeadLetter) []error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, l := range letters {
-		m.letters[l.ID] = append(m.letters[l.ID], l.Receipt.Reason)
+		m.letters[l.Message.ID] = append(m.letters[l.Message.ID], l.Receipt.Reason)
 	}
 	return make([]error, len(letters))
 }
