@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"sync"
 	"time"
 
@@ -140,12 +139,6 @@ func MessageID(msg types.Message) string {
 	return *msg.MessageId
 }
 
-// What groups and messages are called.
-var (
-	groupName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
-	messageID = regexp.MustCompile(`^[!-~]{1,128}$`)
-)
-
 // envelope reads a message's envelope. Errors say nothing of what it holds.
 func envelope(msg types.Message) (routing.Envelope, error) {
 	attribute, found := msg.MessageAttributes[routing.EnvelopeAttribute]
@@ -156,11 +149,8 @@ func envelope(msg types.Message) (routing.Envelope, error) {
 		return routing.Envelope{}, fmt.Errorf("consumer: %w: it is no text", ErrEnvelope)
 	}
 	e, err := routing.ParseEnvelope(*attribute.StringValue)
-	switch {
-	case err != nil:
+	if err != nil {
 		return routing.Envelope{}, fmt.Errorf("consumer: %w: %w", ErrEnvelope, err)
-	case !groupName.MatchString(e.Group) || !messageID.MatchString(e.Message):
-		return routing.Envelope{}, fmt.Errorf("consumer: %w: group or message_id is not as the router writes them", ErrEnvelope)
 	}
 	return e, nil
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/landfall-dev/landfall/internal/config"
+	"github.com/landfall-dev/landfall/internal/routesqs"
 	"github.com/landfall-dev/landfall/internal/routing"
-	"github.com/landfall-dev/landfall/internal/routingdb"
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
@@ -30,7 +30,7 @@ func (e *examination) queues(ctx context.Context, members map[string][]routing.C
 		return
 	}
 	client := sqs.NewFromConfig(e.at.sdk)
-	q := &queueReader{client, routingdb.NewQueues(client)}
+	q := &queueReader{client, routesqs.NewQueues(client)}
 	for _, name := range e.cfg.GroupNames() {
 		e.group(ctx, q, prefix, name)
 		e.consumerQueues(ctx, q, name, members[name])
@@ -63,7 +63,7 @@ func (e *examination) consumerQueues(ctx context.Context, q *queueReader, group 
 // queueReader reads queues by name, ARN or URL.
 type queueReader struct {
 	client *sqs.Client
-	urls   *routingdb.Queues
+	urls   *routesqs.Queues
 }
 
 // attributes are those of a queue.

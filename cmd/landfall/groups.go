@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/landfall-dev/landfall/internal/config"
+	"github.com/landfall-dev/landfall/internal/routesqs"
 	"github.com/landfall-dev/landfall/internal/routing"
 	"github.com/landfall-dev/landfall/internal/routingdb"
 	"github.com/landfall-dev/landfall/internal/schema"
@@ -45,7 +46,7 @@ type groups struct {
 	at      *account
 	table   *ourTable
 	control *routingdb.Control
-	queues  *routingdb.Queues
+	queues  *routesqs.Queues
 }
 
 func (a *app) groups(ctx context.Context) (*groups, error) {
@@ -53,7 +54,7 @@ func (a *app) groups(ctx context.Context) (*groups, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &groups{cfg, at, table, routingdb.NewControl(table, table.name), routingdb.NewQueues(sqs.NewFromConfig(at.sdk))}, nil
+	return &groups{cfg, at, table, routingdb.NewControl(table, table.name), routesqs.NewQueues(sqs.NewFromConfig(at.sdk))}, nil
 }
 
 // controlled is the configuration, and the table of what was said about it at run time.

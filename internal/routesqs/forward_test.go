@@ -22,10 +22,9 @@ import (
 	"github.com/landfall-dev/landfall/internal/lab/localaws/faults"
 	"github.com/landfall-dev/landfall/internal/routesqs"
 	"github.com/landfall-dev/landfall/internal/routing"
-	"github.com/landfall-dev/landfall/internal/routingdb"
 )
 
-func newQueues(b *bench) *routingdb.Queues { return routingdb.NewQueues(b.Client) }
+func newQueues(b *bench) *routesqs.Queues { return routesqs.NewQueues(b.Client) }
 
 // everyByte is all 256 of them.
 func everyByte() []byte {

@@ -58,6 +58,16 @@ type ConsumerState struct {
 	Tags []string
 }
 
+// Load is how busy a consumer's queue is. Its counts are approximate and lag behind.
+type Load struct {
+	// InFlight counts the messages that were received and not deleted, Waiting those that can be received.
+	InFlight, Waiting int64
+}
+
+// Given counts the messages that the consumer has and has not finished. Those that wait count: no other consumer gets
+// them, and a consumer that reads nothing would never be full.
+func (l Load) Given() int64 { return l.InFlight + l.Waiting }
+
 // AvailableCapacity is how many more messages it may take; never below 0.
 func (s ConsumerState) AvailableCapacity() int64 {
 	return max(0, s.MaxInFlight-max(0, s.CurrentInFlight))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -77,7 +76,7 @@ func (c *Control) SetRoute(ctx context.Context, group string, route Route, by st
 		schema.RouteKind: route.Kind, schema.RouteArgument: route.Argument, schema.ChangedBy: dynamo.Clip(by, maxBy),
 	})
 	i[schema.ChangedAt] = dynamo.Millis(time.Now())
-	var w write
+	var w dynamo.Write
 	if _, err := c.client.PutItem(ctx, w.Put(&c.table, i), dynamo.RepeatConflicts); err != nil {
 		return fmt.Errorf("set route of group %s: %w", group, err)
 	}
@@ -100,7 +99,7 @@ func (c *Control) Join(ctx context.Context, group string, m routing.Consumer, by
 	if err := checkMember(group, m, now); err != nil {
 		return err
 	}
-	var w write
+	var w dynamo.Write
 	w.Set(schema.Target, dynamo.Text(m.Target))
 	w.Set(schema.Weight, dynamo.Number(max(1, m.Weight)))
 	var limit, tags, lease, expires types.AttributeValue
@@ -121,7 +120,7 @@ func (c *Control) Join(ctx context.Context, group string, m routing.Consumer, by
 	w.SetOrRemove(schema.Tags, tags)
 	w.SetOrRemove(schema.LeaseUntil, lease)
 	w.SetOrRemove(schema.ExpiresAt, expires)
-	w.changed(by, now)
+	changed(&w, by, now)
 	_, err := c.update(ctx, "join", group, m.ID, &w)
 	return err
 }
@@ -132,7 +131,7 @@ func (c *Control) Renew(ctx context.Context, group, id string, until time.Time) 
 	if err := errors.Join(checkName("group", group), checkName("consumer", id), checkLease(id, until, time.Now())); err != nil {
 		return err
 	}
-	var w write
+	var w dynamo.Write
 	w.Require(schema.LeaseUntil, " <= ", w.Value(dynamo.Millis(until)))
 	w.Set(schema.LeaseUntil, dynamo.Millis(until))
 	w.Set(schema.ExpiresAt, dynamo.Number(until.Add(leaseKept).Unix()))
@@ -155,8 +154,8 @@ func (c *Control) Drain(ctx context.Context, group, id string, draining bool, by
 	if err := errors.Join(checkName("group", group), checkName("consumer", id)); err != nil {
 		return err
 	}
-	var w write
-	w.changed(by, time.Now())
+	var w dynamo.Write
+	changed(&w, by, time.Now())
 	if draining {
 		w.Set(schema.Draining, dynamo.Flag(true))
 		_, err := c.update(ctx, "drain", group, id, &w)
@@ -175,7 +174,7 @@ func (c *Control) Drain(ctx context.Context, group, id string, draining bool, by
 	if left.add(stored); len(left.Problems) == 0 {
 		return nil
 	}
-	var unread write // it would go on draining
+	var unread dynamo.Write // it would go on draining
 	unread.RequireIs(schema.ChangedAt, stored[schema.ChangedAt])
 	unread.RequireIs(schema.ChangedBy, stored[schema.ChangedBy])
 	if err = c.delete(ctx, group, memberKey(id), &unread); err != nil {
@@ -196,8 +195,8 @@ func (c *Control) Leave(ctx context.Context, group, id string) error {
 }
 
 // update answers with the item after it.
-func (c *Control) update(ctx context.Context, what, group, id string, w *write) (dynamo.Item, error) {
-	out, err := c.client.UpdateItem(ctx, w.update(&c.table, key(groupKey(group), memberKey(id))), dynamo.RepeatConflicts)
+func (c *Control) update(ctx context.Context, what, group, id string, w *dynamo.Write) (dynamo.Item, error) {
+	out, err := c.client.UpdateItem(ctx, update(w, &c.table, key(groupKey(group), memberKey(id))), dynamo.RepeatConflicts)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s in group %s: %w", what, id, group, err)
 	}
@@ -205,17 +204,17 @@ func (c *Control) update(ctx context.Context, what, group, id string, w *write) 
 }
 
 func (c *Control) remove(ctx context.Context, group, sk string) error {
-	return c.delete(ctx, group, sk, &write{})
+	return c.delete(ctx, group, sk, &dynamo.Write{})
 }
 
-func (c *Control) delete(ctx context.Context, group, sk string, w *write) error {
+func (c *Control) delete(ctx context.Context, group, sk string, w *dynamo.Write) error {
 	if _, err := c.client.DeleteItem(ctx, w.Delete(&c.table, key(groupKey(group), sk)), dynamo.RepeatConflicts); err != nil {
 		return fmt.Errorf("remove %s of group %s: %w", sk, group, err)
 	}
 	return nil
 }
 
-func (w *write) changed(by string, at time.Time) {
+func changed(w *dynamo.Write, by string, at time.Time) {
 	w.Set(schema.ChangedBy, dynamo.Text(dynamo.Clip(by, maxBy)))
 	w.Set(schema.ChangedAt, dynamo.Millis(at))
 }
@@ -223,12 +222,9 @@ func (w *write) changed(by string, at time.Time) {
 func groupKey(group string) string { return schema.GroupScope + schema.Separator + group }
 func memberKey(id string) string   { return schema.MemberItem + schema.Separator + id }
 
-// name is how groups and consumers are called, as configurations have it.
-var name = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
-
 func checkName(what, s string) error {
-	if !name.MatchString(s) {
-		return fmt.Errorf("%s %.80q: want 1 to 63 lower-case letters, digits and hyphens, no hyphen first", what, s)
+	if !schema.IsName(s) {
+		return fmt.Errorf("%s %.80q: want 1 to 63 lower-case letters, digits and hyphens, not a hyphen first", what, s)
 	}
 	return nil
 }

@@ -25,8 +25,8 @@ type Spec struct {
 type Groups struct {
 	Specs   map[string]Spec
 	Control *Control
-	// Queues tell the consumers' loads. Without, nobody has anything in flight but what the batch gives.
-	Queues *Queues
+	// Queues reads the loads of the consumers' queues. If it is nil, only what a batch forwards counts as in flight.
+	Queues Loads
 	// Function makes the routing function of a route.
 	Function func(Route) (routing.Function, error)
 	// Log is told what cannot be read, of each group at most once a minute. Defaults to slog.Default().
@@ -37,6 +37,11 @@ type Groups struct {
 }
 
 var _ routing.Groups = (*Groups)(nil)
+
+// Loads reads how busy queues are. With an error it may return the load that was read last.
+type Loads interface {
+	Load(ctx context.Context, queue string) (routing.Load, error)
+}
 
 // Bounds of asking for loads.
 const (
@@ -146,7 +151,7 @@ func (g *Groups) loads(ctx context.Context, consumers []routing.Consumer, now ti
 		all.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			var load Load
+			var load routing.Load
 			load, problems[i] = g.Queues.Load(ctx, queue)
 			c.CurrentInFlight, c.BufferDepth = load.Given(), load.Waiting
 		})

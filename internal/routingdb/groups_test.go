@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/landfall-dev/landfall/internal/lab/localaws/faults"
+	"github.com/landfall-dev/landfall/internal/routesqs"
 	"github.com/landfall-dev/landfall/internal/routing"
 	"github.com/landfall-dev/landfall/internal/routingdb"
 	"github.com/landfall-dev/landfall/internal/schema"
@@ -343,7 +344,7 @@ func TestAQueueThatDoesNotTellStopsNoSnapshot(t *testing.T) {
 			return faults.Fault{}
 		}
 		for _, trouble = range []faults.Fault{trouble, {Error: faults.Throttle}, {Before: time.Hour}} {
-			<-time.After(routingdb.Freshness)
+			<-time.After(routesqs.Freshness)
 			begun := time.Now()
 			w.expect("live", w.live(), []string{"east", "north", "south"})
 			if waited := time.Since(begun); waited > 2*time.Second {
@@ -366,9 +367,9 @@ func TestAQueueIsNotAskedByAllAtOnce(t *testing.T) {
 		url := w.queue("north")
 		w.fallback = func(faults.Request) faults.Fault { return faults.Fault{After: 100 * time.Millisecond} }
 		for _, name := range []string{"north", "arn:aws:sqs:us-east-1:000000000000:north", url} {
-			queues := routingdb.NewQueues(w.sqs)
+			queues := routesqs.NewQueues(w.sqs)
 			w.account.Ledger().Reset()
-			loads := make(chan routingdb.Load, 50)
+			loads := make(chan routing.Load, 50)
 			for range cap(loads) {
 				go func() {
 					load, err := queues.Load(t.Context(), name)
@@ -379,7 +380,7 @@ func TestAQueueIsNotAskedByAllAtOnce(t *testing.T) {
 				}()
 			}
 			for range cap(loads) {
-				if load := <-loads; load != (routingdb.Load{InFlight: 2, Waiting: 1}) {
+				if load := <-loads; load != (routing.Load{InFlight: 2, Waiting: 1}) {
 					t.Fatalf("%+v", load)
 				}
 			}
@@ -413,9 +414,9 @@ func TestACountThatIsNoneIsNotTakenForOne(t *testing.T) {
 			queue := &liar{attributes: map[string]string{
 				"ApproximateNumberOfMessages": count, "ApproximateNumberOfMessagesNotVisible": "1",
 			}}
-			queues := routingdb.NewQueues(queue)
+			queues := routesqs.NewQueues(queue)
 			for range 2 {
-				if load, err := queues.Load(t.Context(), "north"); err == nil || load != (routingdb.Load{}) {
+				if load, err := queues.Load(t.Context(), "north"); err == nil || load != (routing.Load{}) {
 					t.Errorf("%q was read as %+v, %v", count, load, err)
 				}
 			}

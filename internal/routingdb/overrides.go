@@ -58,18 +58,18 @@ func (c *Control) Read(ctx context.Context, group string) (Overrides, error) {
 
 // add reads an item. Those of a group come in the order of their second key, and so do members.
 func (o *Overrides) add(stored dynamo.Item) {
-	r := reader{dynamo.Reader{Item: stored}}
+	r := &dynamo.Reader{Item: stored}
 	sk := r.Text(schema.SK)
 	id, member := strings.CutPrefix(sk, memberKey(""))
 	switch {
 	case sk == schema.RouteItem:
-		route := r.route()
+		route := readRoute(r)
 		o.Route = &route
 		if route.Invalid != nil {
 			o.Problems = append(o.Problems, route.Invalid)
 		}
 	case member:
-		m := r.member(id)
+		m := readMember(r, id)
 		if err := r.Err(fmt.Sprintf("member %.80q", id)); err != nil {
 			o.Problems = append(o.Problems, err)
 			m = Member{Consumer: routing.Consumer{ID: id, Draining: true}, Change: m.Change}
@@ -80,18 +80,18 @@ func (o *Overrides) add(stored dynamo.Item) {
 	}
 }
 
-func (r *reader) route() Route {
-	route := Route{Kind: r.Text(schema.RouteKind), Argument: r.Text(schema.RouteArgument), Change: r.change()}
+func readRoute(r *dynamo.Reader) Route {
+	route := Route{Kind: r.Text(schema.RouteKind), Argument: r.Text(schema.RouteArgument), Change: readChange(r)}
 	r.Need(schema.RouteKind, route.Kind != "")
 	route.Invalid = r.Err("the route")
 	return route
 }
 
-func (r *reader) member(id string) Member {
+func readMember(r *dynamo.Reader, id string) Member {
 	m := Member{Consumer: routing.Consumer{
 		ID: id, Target: r.Text(schema.Target), Draining: r.Flag(schema.Draining), LeaseUntil: r.Millis(schema.LeaseUntil),
-		ConsumerState: routing.ConsumerState{MaxInFlight: routing.Unlimited, Tags: r.tags()},
-	}, Change: r.change()}
+		ConsumerState: routing.ConsumerState{MaxInFlight: routing.Unlimited, Tags: readTags(r)},
+	}, Change: readChange(r)}
 	if weight, ok := r.Whole(schema.Weight, 1, routing.MaxWeight); ok {
 		m.Consumer.Weight = int(weight)
 	}
@@ -101,13 +101,13 @@ func (r *reader) member(id string) Member {
 	if m.Consumer.Target != "" && !isTarget(m.Consumer.Target) {
 		r.Failf(schema.Target, "is not %s:<queue> or %s:<function>", schema.TargetSQS, schema.TargetLambda)
 	}
-	if !name.MatchString(id) {
-		r.Failf(schema.SK, "names no consumer as they are called")
+	if !schema.IsName(id) {
+		r.Failf(schema.SK, "does not hold the name of a consumer")
 	}
 	return m
 }
 
-func (r *reader) tags() (tags []string) {
+func readTags(r *dynamo.Reader) (tags []string) {
 	for _, element := range r.List(schema.Tags) {
 		tag, _ := element.(*types.AttributeValueMemberS)
 		if tag == nil {
@@ -120,7 +120,7 @@ func (r *reader) tags() (tags []string) {
 }
 
 // change decides nothing, so that nothing of it spoils an item.
-func (r *reader) change() Change {
+func readChange(r *dynamo.Reader) Change {
 	lenient := dynamo.Reader{Item: r.Item}
 	return Change{By: lenient.Text(schema.ChangedBy), At: lenient.Millis(schema.ChangedAt)}
 }

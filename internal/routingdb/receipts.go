@@ -63,15 +63,15 @@ func (s *Receipts) Write(ctx context.Context, m routing.Move) (routing.Receipt, 
 	if m.Kind == routing.Assign || m.Kind == routing.Kill && m.From.State == "" {
 		return s.insert(ctx, m)
 	}
-	var w write
-	if !w.move(m) { // no receipt admits it
+	var w dynamo.Write
+	if !addMove(&w, m) { // no receipt admits it
 		stored, err := s.read(ctx, m.ID)
 		if err != nil {
 			return routing.Receipt{}, fmt.Errorf("%s %s: %w", m.Kind, m.ID, err)
 		}
 		return s.refused(ctx, m, stored)
 	}
-	out, err := s.client.UpdateItem(ctx, w.update(&s.table, key(m.ID.String())), dynamo.RepeatConflicts)
+	out, err := s.client.UpdateItem(ctx, update(&w, &s.table, key(m.ID.String())), dynamo.RepeatConflicts)
 	if err == nil {
 		receipt, _ := decode(m.ID, out.Attributes) // it took effect, whatever else the item says
 		return receipt, nil
@@ -88,7 +88,7 @@ func (s *Receipts) insert(ctx context.Context, m routing.Move) (routing.Receipt,
 	if err != nil {
 		return routing.Receipt{}, err
 	}
-	var w write
+	var w dynamo.Write
 	w.Require("(attribute_not_exists(", schema.PK, ") OR ", schema.ExpiresAt, " <= ", w.Value(dynamo.Number(m.At.Unix())), ")")
 	_, err = s.client.PutItem(ctx, w.Put(&s.table, encode(receipt)), dynamo.RepeatConflicts)
 	if err == nil {
@@ -124,7 +124,7 @@ func (s *Receipts) readable(ctx context.Context, id routing.ID, stored dynamo.It
 	}
 	receipt.State, receipt.Reason = routing.Dead, ReasonInvalid
 	receipt.EndedAt, receipt.ExpiresAt = now.Truncate(time.Millisecond), now.Add(routing.Retention).Truncate(time.Second)
-	var w write
+	var w dynamo.Write
 	w.RequireExists(schema.PK)
 	for _, attribute := range []string{schema.State, schema.Attempt, schema.Token} {
 		w.RequireIs(attribute, stored[attribute]) // what acceptances depend on

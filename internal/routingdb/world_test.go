@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/landfall-dev/landfall/internal/lab/localaws/ledger"
+	"github.com/landfall-dev/landfall/internal/routesqs"
 	"github.com/landfall-dev/landfall/internal/routing"
 	"github.com/landfall-dev/landfall/internal/routingdb"
 )
@@ -35,7 +36,7 @@ func newWorld(t *testing.T, consumers ...string) *world {
 		})
 	}
 	w.groups = &routingdb.Groups{
-		Specs: map[string]routingdb.Spec{"couriers": spec}, Control: w.control, Queues: routingdb.NewQueues(w.sqs),
+		Specs: map[string]routingdb.Spec{"couriers": spec}, Control: w.control, Queues: routesqs.NewQueues(w.sqs),
 		Function: func(r routingdb.Route) (routing.Function, error) {
 			if r.Kind != "first" {
 				return nil, errors.New("there is no such kind")
