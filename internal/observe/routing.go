@@ -13,8 +13,6 @@ import (
 	"github.com/landfall-dev/landfall/internal/routing"
 )
 
-var _ routing.Observer = (*Observer)(nil)
-
 // Routed counts what was done about a message and, unless it was a plain success outside the sample, logs it.
 func (o *Observer) Routed(h routing.Handled) {
 	o.mu.Lock()

@@ -1,10 +1,15 @@
 package routing_test
 
 import (
+	"encoding/json"
+	"errors"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/landfall-dev/landfall/internal/lab/routingtest"
 	"github.com/landfall-dev/landfall/internal/routing"
 )
 
@@ -20,6 +25,41 @@ func TestEnvelopeIsReadAsItWasSent(t *testing.T) {
 	const public = `{"group":"couriers","message_id":"m1","attempt":1,"token":"t","deadline":1767225600123,"ingress_handle":"h","later":{}}`
 	if got, err := routing.ParseEnvelope(public); err != nil || got.Message != "m1" || got.Deadline != e.Deadline {
 		t.Errorf("the public form: %+v, %v", got, err)
+	}
+}
+
+// TestEveryFieldOfAnEnvelopeIsSentReadAndDocumented: in the schema, and in the table of docs/routing.md.
+func TestEveryFieldOfAnEnvelopeIsSentReadAndDocumented(t *testing.T) {
+	t.Parallel()
+	var e routing.Envelope
+	routingtest.Fill(t, &e)
+	read, err := routing.ParseEnvelope(e.Text())
+	if err != nil || read != e {
+		t.Errorf("%+v, %v, want %+v", read, err, e)
+	}
+	var members map[string]any
+	var schema struct {
+		Required   []string
+		Properties map[string]any
+	}
+	text, err := os.ReadFile("../../docs/schema/envelope.schema.json")
+	if err := errors.Join(err, json.Unmarshal([]byte(e.Text()), &members), json.Unmarshal(text, &schema)); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../../docs/routing.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range members {
+		if schema.Properties[name] == nil || !slices.Contains(schema.Required, name) {
+			t.Errorf("the schema does not require %s", name)
+		}
+		if !strings.Contains(string(page), "| `"+name+"` |") {
+			t.Errorf("docs/routing.md has no row for %s", name)
+		}
+	}
+	if len(schema.Properties) != len(members) {
+		t.Errorf("the schema has %d members, an envelope %d", len(schema.Properties), len(members))
 	}
 }
 

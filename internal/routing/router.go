@@ -116,12 +116,6 @@ type DeadLetters interface {
 	Bury(ctx context.Context, letters []DeadLetter) []error
 }
 
-// Observer hears what happened. It must not block.
-type Observer interface {
-	// Routed is called once for each message of a batch.
-	Routed(Handled)
-}
-
 // Handled is what one invocation did about one message.
 type Handled struct {
 	ID ID
@@ -167,7 +161,6 @@ type Router struct {
 	Ingress     Ingress
 	Forwarder   Forwarder
 	DeadLetters DeadLetters
-	Observer    Observer
 	// Reserve is how much time must be left to begin with a message. Defaults to DefaultReserve.
 	Reserve time.Duration
 	// ForwardTimeout bounds a round of forwards. Defaults to DefaultForwardTimeout.
@@ -191,9 +184,6 @@ func (r *Router) Route(ctx context.Context, messages []Incoming) []Handled {
 	handled := make([]Handled, len(b.flows))
 	for i, f := range b.flows {
 		handled[i] = f.report(b.router.now())
-		if r.Observer != nil {
-			r.Observer.Routed(handled[i])
-		}
 	}
 	return handled
 }

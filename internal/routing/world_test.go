@@ -87,7 +87,7 @@ func newWorld(t *testing.T) *world {
 
 // newRouter is a router of its own, as another process has one.
 func (w *world) newRouter() *routing.Router {
-	return &routing.Router{Receipts: &w.receipts, Groups: &w.groups, Ingress: w, Forwarder: w, DeadLetters: w, Observer: w}
+	return &routing.Router{Receipts: &w.receipts, Groups: &w.groups, Ingress: w, Forwarder: w, DeadLetters: w}
 }
 
 func (w *world) snapshot() routing.Snapshot {
@@ -159,7 +159,11 @@ func (w *world) receive() (batch []routing.Incoming) {
 func (w *world) invoke(batch []routing.Incoming) []routing.Handled {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	return w.router.Route(ctx, batch)
+	handled := w.router.Route(ctx, batch)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.handled = append(w.handled, handled...)
+	return handled
 }
 
 // drive invokes the router as the queue hands messages out, for so long or until the queue is empty.
@@ -255,12 +259,6 @@ func (w *world) Bury(ctx context.Context, letters []routing.DeadLetter) []error 
 	}
 	w.letters = append(w.letters, letters...)
 	return make([]error, len(letters))
-}
-
-func (w *world) Routed(h routing.Handled) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.handled = append(w.handled, h)
 }
 
 // accept is what an explicit consumer does first; it deletes the ingress message if it may.

@@ -39,6 +39,7 @@ func Run(t *testing.T, h Harness) {
 	t.Run("races", h.races)
 	t.Run("lost answers", h.lostAnswers)
 	t.Run("receipts", h.receipts)
+	t.Run("fields", h.fields)
 }
 
 // bench is one store and one receipt that a test plays with.

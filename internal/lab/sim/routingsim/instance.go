@@ -152,7 +152,7 @@ func (w *routerWorld) free() *instance {
 	i.reader = newGroups(i)
 	i.router = &routing.Router{
 		Receipts: &receiptsPort{i}, Groups: &groupsPort{i}, Ingress: &ingressPort{i}, Forwarder: &forwarderPort{i},
-		DeadLetters: &deadLettersPort{i}, Observer: i, Rand: i, Now: func() time.Time { return time.Now().Add(i.skew) },
+		DeadLetters: &deadLettersPort{i}, Rand: i, Now: func() time.Time { return time.Now().Add(i.skew) },
 	}
 	w.instances = append(w.instances, i)
 	return i
@@ -160,10 +160,3 @@ func (w *routerWorld) free() *instance {
 
 // Read makes tokens.
 func (i *instance) Read(b []byte) (int, error) { return i.process.actor.Read(b) }
-
-// Routed implements [routing.Observer].
-func (i *instance) Routed(h routing.Handled) {
-	i.world.stage.Mu.Lock()
-	defer i.world.stage.Mu.Unlock()
-	i.world.law.heard(i.process, h)
-}

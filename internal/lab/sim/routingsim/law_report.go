@@ -20,21 +20,15 @@ func (t *told) misled(id routing.ID) bool {
 	return false
 }
 
-// heard is what an observer is told.
-func (l *law) heard(p *process, h routing.Handled) {
-	p.told.heard = append(p.told.heard, h)
-	l.scan("an observer's error", h.Err)
-}
-
 // routed holds a report to what the invocation has been told.
 func (l *law) routed(i *instance, batch []routing.Incoming, handled []routing.Handled) {
 	p := i.process
 	t := &p.told
-	l.stage.Must(len(handled) == len(batch) && len(t.heard) == len(batch), "report", "process %d was given %d messages, reports %d and tells its observer of %d",
-		p.actor.Number, len(batch), len(handled), len(t.heard))
+	l.stage.Must(len(handled) == len(batch), "report", "process %d was given %d messages and reports %d", p.actor.Number, len(batch), len(handled))
 	reroutes := map[routing.ID]int{}
 	for n, h := range handled {
 		in := batch[n]
+		l.scan("a reported error", h.Err)
 		id := routing.ID{Group: in.Group, Message: in.ID}
 		m := in.Source.(*message)
 		says := func(ok bool, what string, said any) {

@@ -32,7 +32,6 @@ type told struct {
 	vague bool
 	// batch is what it was given.
 	batch []routing.Incoming
-	heard []routing.Handled
 	// forwards are counted by handle, reroutes by message; buried is what surely was, and deleted says of what was
 	// to be deleted whether it surely was.
 	forwards map[string]int
