@@ -64,7 +64,7 @@ func routedLevel(h routing.Handled) slog.Level {
 func troubleOf(err error) string {
 	var unknown *routing.UnknownConsumerSelectedError
 	var evaluation *routing.EvaluationError
-	var delivery *routing.DeliveryError
+	var delivery *routing.ForwardError
 	switch {
 	case err == nil:
 		return ""

@@ -72,7 +72,7 @@ type celPrograms struct {
 //	attempt     from 1
 //
 // and its value is the consumer to pick: its id, the consumer itself, or a list of either, of which the first
-// counts. null, "" and the empty list pick nobody. Numbers compare whatever their types. A condition (of ?:,
+// counts. null, "" and the empty list pick no consumer. Numbers of different types compare by value. A condition (of ?:,
 // exists, all, exists_one, filter and map) in which a missing field makes the difference is false; anywhere
 // else a missing field is a failure.
 //
@@ -205,7 +205,7 @@ func (f *celFunction) Select(ctx context.Context, q routing.Question) (string, e
 	return id, nil
 }
 
-// picked is the id that a value picks, "" for nobody.
+// picked returns the id that a value picks, "" for no consumer.
 func picked(value ref.Val) (string, error) {
 	switch v := value.(type) {
 	case types.String:

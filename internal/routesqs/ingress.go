@@ -121,14 +121,14 @@ func troubleOf(code string) error {
 }
 
 // noWord is about an entry that an answer does not mention.
-const noWord = "the answer says nothing about it"
+const noWord = "the answer does not mention the message"
 
 // visibility is whole seconds, rounded up.
 func visibility(d time.Duration) int32 {
 	return int32((min(max(d, 0), maxHold) + time.Second - 1) / time.Second)
 }
 
-// index is the message of an entry of that id, -1 if there is none in the chunk.
+// index returns the message of an entry by the id of the entry; -1 if the chunk does not have it.
 func index(chunk []int, id *string) int {
 	i, err := strconv.Atoi(aws.ToString(id))
 	if err != nil || !slices.Contains(chunk, i) {
@@ -137,7 +137,7 @@ func index(chunk []int, id *string) int {
 	return i
 }
 
-// source is the message as it came. One that came from elsewhere is nobody's: its queue is not found.
+// source returns the message as it came. A message of another kind has an empty Source, whose queue is not found.
 func source(in routing.Incoming) Source {
 	s, _ := in.Source.(Source)
 	return s

@@ -18,7 +18,7 @@ func (b *bench) ingress() *routesqs.Ingress {
 	return &routesqs.Ingress{Client: b.Client, URL: b.queues.URL}
 }
 
-func TestNoMessageIsHeldForAnotherTime(t *testing.T) {
+func TestHoldUsesTheGivenTime(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		times := []time.Duration{0, time.Millisecond, time.Second, 29*time.Second + time.Microsecond, 30 * time.Second, 11 * time.Hour, 100 * time.Hour}
 		want := []time.Duration{0, time.Second, time.Second, 30 * time.Second, 30 * time.Second, 11 * time.Hour, 12*time.Hour - 15*time.Minute}
@@ -54,8 +54,8 @@ func TestNoMessageIsHeldForAnotherTime(t *testing.T) {
 	})
 }
 
-// TestALostLeaseIsNoOtherTrouble and touches no other message (cases Q13 and Q14).
-func TestALostLeaseIsNoOtherTrouble(t *testing.T) {
+// TestExpiredHandleIsErrLeaseLost and touches no other message (cases Q13 and Q14).
+func TestExpiredHandleIsErrLeaseLost(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		all := b.incoming(3)
 		if _, err := b.DeleteMessage(b.Context(), &sqs.DeleteMessageInput{QueueUrl: b.url("ingress"), ReceiptHandle: &all[0].Handle}); err != nil {
@@ -76,8 +76,8 @@ func TestALostLeaseIsNoOtherTrouble(t *testing.T) {
 	})
 }
 
-// TestNoTroubleOfSQSIsTakenForAHold: what it could not do is asked for again, three times in all.
-func TestNoTroubleOfSQSIsTakenForAHold(t *testing.T) {
+// TestFailureOfSQSIsAHoldError: what it could not do is asked for again, three times in all.
+func TestFailureOfSQSIsAHoldError(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		all := b.incoming(2)
 		holds := []routing.Hold{{Message: all[0], For: time.Minute}, {Message: all[1], For: time.Minute}}

@@ -35,8 +35,8 @@ func ended(in routing.Incoming, reason routing.Reason, attempts int) routing.Rec
 	return r
 }
 
-// TestNoDeadLetterIsWithoutItsReason, nor other than the message was.
-func TestNoDeadLetterIsWithoutItsReason(t *testing.T) {
+// TestDeadLetterHasItsReason, nor other than the message was.
+func TestDeadLetterHasItsReason(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		attributes := map[string]types.MessageAttributeValue{"key": {DataType: aws.String("Binary"), BinaryValue: everyByte()}}
 		for i := range 8 {
@@ -72,8 +72,8 @@ func TestNoDeadLetterIsWithoutItsReason(t *testing.T) {
 	})
 }
 
-// TestThereIsRoomForALetterInTheLargestMessage that an ingress queue may have, and one that is larger stays as it is.
-func TestThereIsRoomForALetterInTheLargestMessage(t *testing.T) {
+// TestLetterFitsIntoTheLargestMessage that an ingress queue may have, and one that is larger stays as it is.
+func TestLetterFitsIntoTheLargestMessage(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		largest := message(routesqs.Source{Body: strings.Repeat("x", routing.MaxIncomingBytes)})
 		attributes := map[string]types.MessageAttributeValue{}
@@ -97,8 +97,8 @@ func TestThereIsRoomForALetterInTheLargestMessage(t *testing.T) {
 	})
 }
 
-// TestNothingIsCalledBuriedThatMayNotBe: then it is buried again.
-func TestNothingIsCalledBuriedThatMayNotBe(t *testing.T) {
+// TestBuryReportsEveryFailure: then it is buried again.
+func TestBuryReportsEveryFailure(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		var letters []routing.DeadLetter
 		for range 2 {
@@ -118,9 +118,9 @@ func TestNothingIsCalledBuriedThatMayNotBe(t *testing.T) {
 	})
 }
 
-// TestADeadLetterThatIsSentBackIsNoOldMessage, and is one message though it was buried twice; only a row's own id, and
+// TestDeadLetterThatIsMovedBackIsANewMessage, and is one message though it was buried twice; only a row's own id, and
 // no other, stands in for that of SQS.
-func TestADeadLetterThatIsSentBackIsNoOldMessage(t *testing.T) {
+func TestDeadLetterThatIsMovedBackIsANewMessage(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		row := strings.Repeat("0a", 32)
 		first := message(routesqs.Source{Attributes: map[string]types.MessageAttributeValue{schema.MessageIDAttribute: text("String", row)}})

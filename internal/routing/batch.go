@@ -15,40 +15,40 @@ import (
 	"github.com/landfall-dev/landfall/internal/bounded"
 )
 
-// batch is one Route under way: all messages go through the same rounds, so that one call of a port serves
-// them all. In a round, the receipts of all are written before any is held, and all are held before any is
-// forwarded.
+// batch is one call of Route. All its messages go through the same rounds, so that one call of a port serves them all. In
+// a round, all receipts are written before any message is held, and all are held before any is forwarded.
 type batch struct {
 	router *Router
 	ctx    context.Context
-	groups map[string]*view
+	groups map[string]*batchGroup
 	flows  []*flow
 }
 
-// view is a group as this batch sees it.
-type view struct {
+// batchGroup is a group as this batch sees it.
+type batchGroup struct {
 	snapshot Snapshot
-	err      error
-	// given counts what this batch gave each consumer, which its snapshot cannot know.
+	// unread is why the group could not be read.
+	unread error
+	// given counts the messages that this batch gave to each consumer since the snapshot.
 	given map[string]int64
 }
 
-// flow is one message on its way through the batch.
+// flow is one message of the batch.
 type flow struct {
 	incoming Incoming
-	group    *view
+	group    *batchGroup
 	receipt  Receipt
 	event    Event
 	step     Step
-	// refused is a write that was refused.
+	// refused is the refusal of the last write.
 	refused *RefusedError
-	// done says that nothing is to be decided any more.
+	// done says that there is nothing left to decide.
 	done    bool
 	handled Handled
 }
 
 func newBatch(ctx context.Context, r *Router, messages []Incoming) *batch {
-	b := &batch{router: r, ctx: ctx, groups: map[string]*view{}}
+	b := &batch{router: r, ctx: ctx, groups: map[string]*batchGroup{}}
 	for _, in := range messages {
 		if b.groups[in.Group] == nil {
 			b.groups[in.Group] = b.read(in.Group)
@@ -57,9 +57,9 @@ func newBatch(ctx context.Context, r *Router, messages []Incoming) *batch {
 		f.receipt.ID = f.handled.ID
 		b.flows = append(b.flows, f)
 	}
-	// A first receipt is written blindly; if there is one already, the refusal tells. The count is a hint, and some queues
-	// give none.
-	each(b.flows, func(f *flow) bool { return f.incoming.Receives != 1 && f.group.err == nil && b.hasTime() }, func(f *flow) {
+	// A message that was received once gets its receipt without a read before: if there is one already, the write is
+	// refused. The count is a hint, and some queues give none.
+	each(b.flows, func(f *flow) bool { return f.incoming.Receives != 1 && f.group.unread == nil && b.hasTime() }, func(f *flow) {
 		receipt, err := b.router.Receipts.Get(ctx, f.handled.ID)
 		if err != nil {
 			f.fail(fmt.Errorf("get receipt: %w", err), b.router.now())
@@ -70,17 +70,17 @@ func newBatch(ctx context.Context, r *Router, messages []Incoming) *batch {
 	return b
 }
 
-func (b *batch) read(group string) *view {
+func (b *batch) read(group string) *batchGroup {
 	snapshot, err := b.router.Groups.Snapshot(b.ctx, group)
 	if err != nil {
 		err = fmt.Errorf("read group %s: %w", group, err)
 	}
 	snapshot.Policy = snapshot.Policy.WithDefaults()
-	return &view{snapshot: snapshot, err: err, given: map[string]int64{}}
+	return &batchGroup{snapshot: snapshot, unread: err, given: map[string]int64{}}
 }
 
-// round takes one step of each message and returns those that need another. Routing functions may be slow, so
-// all are asked before any deadline is set.
+// round takes one step of each message and returns the messages that need another step. Routing functions may be slow, so
+// that all are asked before any deadline is set.
 func (b *batch) round(flows []*flow) (open []*flow) {
 	for _, f := range flows {
 		b.decide(f)
@@ -110,8 +110,8 @@ func (b *batch) decide(f *flow) {
 	switch {
 	case f.done: // it failed, or is given back
 		return
-	case f.group.err != nil:
-		f.fail(f.group.err, b.router.now())
+	case f.group.unread != nil:
+		f.fail(f.group.unread, b.router.now())
 		return
 	case f.fresh() && !b.hasTime():
 		f.giveBack()
@@ -129,7 +129,7 @@ func (b *batch) decide(f *flow) {
 	f.done = !f.step.Select // unless the write is refused, or the forward answers
 }
 
-// fresh reports whether this invocation has not begun with the message, or not more than others have.
+// fresh reports whether this invocation has done nothing about the message yet that must be finished.
 func (f *flow) fresh() bool { return f.event.Kind == Returned || f.event.Kind == Overtaken }
 
 func (f *flow) giveBack() { f.step, f.done, f.handled.GivenBack = Step{}, true, true }
@@ -152,7 +152,7 @@ func (b *batch) choose(f *flow) {
 		f.giveBack()
 		return
 	case !b.hasTime(): // it is held, and comes back
-		f.event = Event{Kind: NobodyChosen, End: f.step.End}
+		f.event = Event{Kind: NoneChosen, End: f.step.End}
 		return
 	}
 	now := b.router.now()
@@ -160,7 +160,7 @@ func (b *batch) choose(f *flow) {
 		Message: f.incoming.Message, Receipt: f.receipt, LapsedLately: b.router.lapses.lately(f.incoming.Group, now), Given: f.group.given, Now: now,
 	})
 	if d.Err != nil {
-		f.event, f.handled.Err = Event{Kind: NobodyChosen, End: f.step.End}, d.Err
+		f.event, f.handled.Err = Event{Kind: NoneChosen, End: f.step.End}, d.Err
 		return
 	}
 	f.group.given[d.Consumer]++
@@ -173,7 +173,7 @@ func (f *flow) fail(err error, now time.Time) {
 	f.step = Situation{Policy: f.group.snapshot.Policy, SentAt: f.incoming.SentAt, Now: now}.wait()
 }
 
-// overtaken takes back what a refused write would have done: somebody else has just written.
+// overtaken takes back what a refused write would have done: another process has just written.
 func (f *flow) overtaken() {
 	if f.event.Kind == Chosen {
 		f.group.given[f.event.Consumer]--
@@ -196,7 +196,7 @@ func (f *flow) report(now time.Time) Handled {
 // (https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html).
 const atOnce = 32
 
-// each does something about the flows that need it, several at once, and waits.
+// each calls do for the flows that need it, several at once, and waits for all.
 func each(flows []*flow, needs func(*flow) bool, do func(*flow)) {
 	slots := make(chan struct{}, atOnce)
 	var all sync.WaitGroup
@@ -245,7 +245,7 @@ func (b *batch) hasTime() bool {
 	return b.ctx.Err() == nil && b.remaining() >= cmp.Or(b.router.Reserve, DefaultReserve)
 }
 
-// write makes the step's move. A store that does not answer is asked again: a repeated move finds itself.
+// write makes the step's move. It repeats a write without an answer: a repeated move recognises itself.
 func (b *batch) write(f *flow) {
 	const firstWait, lastWait = 50 * time.Millisecond, 200 * time.Millisecond
 	m := *f.step.Move

@@ -10,7 +10,7 @@ import (
 
 // The stages of a round after the writes. Each is one call of a port for all messages that need it.
 
-// hold hides the messages that wait, and shows those that are given back.
+// hold hides the messages that wait, and makes those visible that are given back.
 func (b *batch) hold(flows []*flow) {
 	holding := pick(flows, func(f *flow) bool { return f.step.Hold > 0 || f.handled.GivenBack })
 	if len(holding) == 0 {
@@ -23,7 +23,7 @@ func (b *batch) hold(flows []*flow) {
 	}
 	errs := b.router.Ingress.Hold(b.ctx, holds)
 	for i, f := range holding {
-		if err := errorOf(errs, i); err != nil { // it comes back by itself, if nobody else has it
+		if err := errorOf(errs, i); err != nil { // it comes back by itself, if no other invocation has it
 			f.handled.Err = fmt.Errorf("hold: %w", err)
 		}
 	}
@@ -62,7 +62,7 @@ func (f *flow) answered(a Answer) {
 		NoAnswer: ForwardUnknown, Taken: Delivered, NotTaken: ForwardRefused, NotSent: ForwardNotSent, Failed: ForwardErrored,
 	}[a.Kind]}
 	if a.Kind != Taken {
-		f.handled.Err = &DeliveryError{Consumer: f.receipt.Consumer, Text: cmp.Or(a.Text, "no answer")}
+		f.handled.Err = &ForwardError{Consumer: f.receipt.Consumer, Text: cmp.Or(a.Text, "no answer")}
 	}
 }
 
@@ -107,7 +107,7 @@ func (b *batch) delete(flows []*flow) {
 	}
 }
 
-// errorOf is the error for a message; where a port left it out, nobody knows.
+// errorOf returns the error for a message. A message that the port left out has no answer.
 func errorOf(errs []error, i int) error {
 	if i < len(errs) {
 		return errs[i]

@@ -25,8 +25,8 @@ type ControlClient interface {
 	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
 }
 
-// Control is what was said about groups at run time, without a deployment. It takes effect with the next
-// snapshot and touches no message in flight. Every write may be repeated. It is safe for concurrent use.
+// Control changes groups at run time, without a deployment. A change takes effect with the next snapshot and affects no
+// message in flight. Every write may be repeated. It is safe for concurrent use.
 type Control struct {
 	client ControlClient
 	table  string
@@ -37,13 +37,13 @@ func NewControl(client ControlClient, table string) *Control {
 	return &Control{client: client, table: table}
 }
 
-// ErrNoMember is that no such consumer has joined with a lease, or that it was removed since.
-var ErrNoMember = errors.New("no such member with a lease")
+// ErrNoMember: the consumer has not joined with a lease, or was removed since.
+var ErrNoMember = errors.New("the consumer has no lease")
 
 const (
-	// maxBy bounds who is said to have changed something, in bytes; what is longer is cut.
+	// maxBy bounds the name of the author of a change, in bytes; a longer name is cut.
 	maxBy = 256
-	// leaseKept is how long an item stays after its lease is over, for people who look.
+	// leaseKept is how long an item is kept for people to read after its lease is over.
 	leaseKept = 24 * time.Hour
 )
 
@@ -56,20 +56,19 @@ type Route struct {
 	Invalid error
 }
 
-// Change is who wrote an item last, and when.
+// Change is the author and the time of the last write of an item.
 type Change struct {
 	By string
 	At time.Time
 }
 
-// SetRoute gives the group another routing function than its configuration does. It stores what it is given:
-// whether such a function can be made is to be found out before.
+// SetRoute replaces the routing function of the group's configuration. It does not check that the function can be made.
 func (c *Control) SetRoute(ctx context.Context, group string, route Route, by string) error {
 	if err := checkName("group", group); err != nil {
 		return err
 	}
 	if route.Kind == "" {
-		return errors.New("set route: the kind of the function is missing")
+		return errors.New("set route: the kind of the routing function is missing")
 	}
 	i := key(groupKey(group), schema.RouteItem)
 	putTexts(i, map[string]string{
@@ -83,7 +82,7 @@ func (c *Control) SetRoute(ctx context.Context, group string, route Route, by st
 	return nil
 }
 
-// ResetRoute gives the group back the routing function of its configuration.
+// ResetRoute returns the group to the routing function of its configuration.
 func (c *Control) ResetRoute(ctx context.Context, group string) error {
 	if err := checkName("group", group); err != nil {
 		return err
@@ -125,8 +124,8 @@ func (c *Control) Join(ctx context.Context, group string, m routing.Consumer, by
 	return err
 }
 
-// Renew moves the end of a member's lease, never back. It is [ErrNoMember] for who has not joined with a lease or
-// was removed: it may join again, if it should.
+// Renew moves the end of a member's lease, never back. It returns [ErrNoMember] for a consumer that has not joined with a
+// lease, or was removed: it may join again.
 func (c *Control) Renew(ctx context.Context, group, id string, until time.Time) error {
 	if err := errors.Join(checkName("group", group), checkName("consumer", id), checkLease(id, until, time.Now())); err != nil {
 		return err
@@ -147,9 +146,8 @@ func (c *Control) Renew(ctx context.Context, group, id string, until time.Time) 
 	return fmt.Errorf("renew %s in group %s: %w", id, group, ErrNoMember)
 }
 
-// Drain says that a consumer, of the configuration or one that joined, finishes what it has and gets nothing more,
-// or that it gets messages again: then an item that cannot be read is removed. Of a consumer that does not exist it says
-// something, too, should it come.
+// Drain makes a consumer, of the configuration or one that joined, finish what it has and get no more messages; or lets it
+// get messages again, and then removes an item that cannot be read. It works for a consumer that has yet to join, too.
 func (c *Control) Drain(ctx context.Context, group, id string, draining bool, by string) error {
 	if err := errors.Join(checkName("group", group), checkName("consumer", id)); err != nil {
 		return err
@@ -185,8 +183,8 @@ func (c *Control) Drain(ctx context.Context, group, id string, draining bool, by
 	return err
 }
 
-// Leave removes a member, and whatever was said about it. Messages that it has and has not accepted move on when
-// their time is over. A consumer of the configuration stays.
+// Leave removes a member and its control item. Messages that it has not accepted move on at their deadlines. A consumer of
+// the configuration stays.
 func (c *Control) Leave(ctx context.Context, group, id string) error {
 	if err := errors.Join(checkName("group", group), checkName("consumer", id)); err != nil {
 		return err
@@ -249,7 +247,7 @@ func checkMember(group string, m routing.Consumer, now time.Time) error {
 	return nil
 }
 
-// isTarget tells "sqs:" or "lambda:" and a name, in visible ASCII.
+// isTarget reports whether s is "sqs:" or "lambda:" and a name, in visible ASCII.
 func isTarget(s string) bool {
 	kind, name, _ := strings.Cut(s, ":")
 	return (kind == schema.TargetSQS || kind == schema.TargetLambda) && name != "" &&
@@ -258,7 +256,7 @@ func isTarget(s string) bool {
 
 func checkLease(id string, until, now time.Time) error {
 	if !until.After(now) || until.UnixMilli() > dynamo.MaxMillis {
-		return fmt.Errorf("consumer %s: a lease until %s: want a time to come, by the year 5000", id, until.UTC().Format(time.RFC3339))
+		return fmt.Errorf("consumer %s: lease until %s: want a time in the future, before the year 5000", id, until.UTC().Format(time.RFC3339))
 	}
 	return nil
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// TestNothingIsStoredThatNobodyCouldRead.
-func TestNothingIsStoredThatNobodyCouldRead(t *testing.T) {
+// TestInvalidControlWritesAreRefused.
+func TestInvalidControlWritesAreRefused(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	good := routing.Consumer{ID: "east", Target: "sqs:east"}
@@ -67,8 +67,8 @@ func TestNothingIsStoredThatNobodyCouldRead(t *testing.T) {
 	}
 }
 
-// TestARenewalBringsNobodyBack who was removed, or never joined with a lease; and it takes no time away.
-func TestARenewalBringsNobodyBack(t *testing.T) {
+// TestRenewalNeedsALease who was removed, or never joined with a lease; and it takes no time away.
+func TestRenewalNeedsALease(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -128,7 +128,7 @@ func (c joins) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, o .
 }
 
 // An item that cannot be read is removed so that its consumer drains no more; one that was written since can be.
-func TestWhoJoinsMeanwhileIsNotRemovedWithAnUnreadableItem(t *testing.T) {
+func TestStopDrainingKeepsAConcurrentJoin(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -160,8 +160,8 @@ func (b *bench) expires(pk, sk string, want time.Time) {
 	}
 }
 
-// TestWhoChangedSomethingIsNotForgotten, nor cut within a character.
-func TestWhoChangedSomethingIsNotForgotten(t *testing.T) {
+// TestAuthorOfAChangeIsStored, nor cut within a character.
+func TestAuthorOfAChangeIsStored(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)

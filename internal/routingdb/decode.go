@@ -42,7 +42,7 @@ func decode(id routing.ID, stored dynamo.Item) (routing.Receipt, error) {
 		r.Need(schema.Consumer, receipt.Consumer != "")
 		r.Need(schema.Deadline, !receipt.Deadline.IsZero())
 	default:
-		r.Failf(schema.State, "is none of the four")
+		r.Failf(schema.State, "is not one of the four states")
 	}
 	return receipt, r.Err("the receipt")
 }

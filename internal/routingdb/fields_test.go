@@ -72,7 +72,7 @@ func (l oneLoad) Load(context.Context, string) (routing.Load, error) { return ro
 // TestEveryFieldOfAConsumerIsStoredReadAndDocumented: those of its state come from its item or from its queue.
 func TestEveryFieldOfAConsumerIsStoredReadAndDocumented(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newCouriers(t)
 	load := routing.Load{InFlight: 20, Waiting: 22}
 	w.groups.Queues = oneLoad(load)
 	var c routing.Consumer
@@ -99,7 +99,7 @@ func TestEveryFieldOfAConsumerIsStoredReadAndDocumented(t *testing.T) {
 	}
 }
 
-func (w *world) must(err error) {
+func (w *couriers) must(err error) {
 	w.Helper()
 	if err != nil {
 		w.Fatal(err)

@@ -14,24 +14,24 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// Overrides is what the control table says about a group.
+// Overrides are the control items of a group.
 type Overrides struct {
-	// Route is the routing function instead of the configuration's; nil: there is none.
+	// Route replaces the routing function of the configuration; nil: it does not.
 	Route *Route
-	// Members are ordered by id. One without a Target says something about a consumer of the configuration, and nothing
-	// else. One that cannot be read is such a one, and draining: what somebody wanted to stop must not go on.
+	// Members are ordered by id. One without a Target is about a consumer of the configuration only. One that cannot be
+	// read has no Target and is draining: it may be the item of an operator who wanted to stop the consumer.
 	Members []Member
 	// Problems are the items that cannot be read.
 	Problems []error
 }
 
-// Member is a consumer that joined, or what is said about one.
+// Member is a consumer that joined, or an item about a consumer of the configuration.
 type Member struct {
 	Consumer routing.Consumer
 	Change   Change
 }
 
-// Read reads what is said about a group, strongly consistent: one read unit for each 4 KB.
+// Read reads the control items of a group, strongly consistent: one read unit for each 4 KB.
 func (c *Control) Read(ctx context.Context, group string) (Overrides, error) {
 	var o Overrides
 	if err := checkName("group", group); err != nil {
@@ -76,7 +76,7 @@ func (o *Overrides) add(stored dynamo.Item) {
 		}
 		o.Members = append(o.Members, m)
 	default:
-		o.Problems = append(o.Problems, fmt.Errorf("control item %.80q is none that is known here", sk))
+		o.Problems = append(o.Problems, fmt.Errorf("unknown control item %.80q", sk))
 	}
 }
 
@@ -119,7 +119,7 @@ func readTags(r *dynamo.Reader) (tags []string) {
 	return tags
 }
 
-// change decides nothing, so that nothing of it spoils an item.
+// readChange decides nothing, so that a mistake in it does not make the item unreadable.
 func readChange(r *dynamo.Reader) Change {
 	lenient := dynamo.Reader{Item: r.Item}
 	return Change{By: lenient.Text(schema.ChangedBy), At: lenient.Millis(schema.ChangedAt)}

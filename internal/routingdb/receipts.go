@@ -13,8 +13,8 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// ReasonInvalid is why a message is dead whose receipt cannot be read: somebody else wrote to the table. A
-// consumer may have accepted it.
+// ReasonInvalid: the receipt cannot be read, because another program wrote to the table. A consumer may have accepted the
+// message.
 const ReasonInvalid routing.Reason = "receipt_invalid"
 
 // ReceiptsClient is what Receipts calls; *dynamodb.Client is one. Accepting and declining is UpdateItem alone.
@@ -38,8 +38,8 @@ func NewReceipts(client ReceiptsClient, table string) *Receipts {
 var _ routing.Receipts = (*Receipts)(nil)
 
 // Get implements [routing.Receipts]. A receipt past its retention does not exist any more, though the table's
-// time to live may not have deleted it yet. One that cannot be read is ended first: it is dead, so that its
-// message is dead-lettered and nobody can accept it any more.
+// time to live may not have deleted it yet. Get ends a receipt that cannot be read: the message is
+// dead-lettered, and no consumer can accept it any more.
 func (s *Receipts) Get(ctx context.Context, id routing.ID) (routing.Receipt, error) {
 	stored, err := s.read(ctx, id)
 	if err != nil {

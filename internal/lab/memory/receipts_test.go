@@ -49,7 +49,7 @@ func (s *lossyReceipts) Write(ctx context.Context, m routing.Move) (routing.Rece
 	return receipt, err
 }
 
-func TestGroupThatNobodySetIsNotReadAsAnEmptyOne(t *testing.T) {
+func TestUnknownGroupIsErrNoGroup(t *testing.T) {
 	t.Parallel()
 	var groups memory.Groups
 	if _, err := groups.Snapshot(t.Context(), "couriers"); !errors.Is(err, routing.ErrNoGroup) {

@@ -41,7 +41,7 @@ type said struct {
 	limit    int64
 	target   string
 	// spoilt: a foreign hand has written something that nobody can read. Then a consumer of the configuration drains, and
-	// nobody else is a member by it.
+	// no other consumer is a member by it.
 	spoilt bool
 }
 

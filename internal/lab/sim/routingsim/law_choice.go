@@ -84,7 +84,7 @@ func pickKey(message string, attempt int) string { return fmt.Sprint(message, " 
 func (l *law) choosing(p *process, m routing.Move, must func(bool, string, string)) {
 	s := p.told.snapshots[m.Group]
 	key := pickKey(m.ID.Message, m.From.Attempt+1)
-	must(slices.Contains(p.told.candidates[key], m.Consumer), "choice", m.Consumer+" was no candidate")
+	must(slices.Contains(p.told.candidates[key], m.Consumer), "choice", m.Consumer+" was not a candidate")
 	must(!slices.Contains(append(m.From.Tried(), m.From.Consumer), m.Consumer), "I10", m.Consumer+" had it before")
 	must(slices.Contains(p.told.picks[key], m.Consumer), "choice", m.Consumer+" was not picked")
 	must(m.Deadline.Equal(m.At.Add(s.Policy.AcceptTimeout)), "schedule", "the deadline is another")
