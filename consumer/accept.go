@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"sync"
 	"time"
 
@@ -18,61 +17,64 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// Consumer accepts, declines and works the messages that the router forwards. It may be used by any number
-// of goroutines.
+// Consumer accepts, declines and works the messages that the router forwards. It is safe for concurrent use.
 type Consumer struct {
 	receipts *routingdb.Receipts
 	queues   QueuesClient
 	cfg      Config
 
 	mu      sync.Mutex
-	ingress map[string]string // URLs by group
+	ingress map[string]string // URLs of ingress queues by group
 }
 
-// New returns a consumer. The zero cfg is ready for use.
+// New returns a consumer. The zero cfg works.
 func New(receipts ReceiptsClient, queues QueuesClient, cfg Config) *Consumer {
 	cfg = cfg.withDefaults()
 	return &Consumer{
-		receipts: routingdb.NewReceipts(updating{receipts}, cfg.ReceiptsTable), queues: queues, cfg: cfg, ingress: map[string]string{},
+		receipts: routingdb.NewReceipts(updatesOnly{receipts}, cfg.ReceiptsTable), queues: queues, cfg: cfg, ingress: map[string]string{},
 	}
 }
 
-// updating is what accepting and declining call of a table.
-type updating struct{ ReceiptsClient }
+// updatesOnly is a receipts table of which a consumer only calls UpdateItem: the others are the router's.
+type updatesOnly struct{ client ReceiptsClient }
 
-var errNotAConsumers = errors.New("that is the router's to do")
+var errRouterOnly = errors.New("consumer: only the router reads and puts receipts")
 
-func (updating) GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
-	return nil, errNotAConsumers
+func (u updatesOnly) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, options ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	return u.client.UpdateItem(ctx, in, options...)
 }
 
-func (updating) PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
-	return nil, errNotAConsumers
+func (updatesOnly) GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	return nil, errRouterOnly
 }
 
-// Accept makes the message this consumer's own. Do it before the work; then work, then delete the copy from
-// the consumer's own queue. It may be repeated, by a consumer that crashed and gets its copy again, too.
+func (updatesOnly) PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	return nil, errRouterOnly
+}
+
+// Accept makes the message this consumer's own. Accept before the work; then work, then delete the copy from the
+// consumer's own queue. Accept may be repeated, for example by a consumer that crashed and receives its copy again.
 //
 //	nil            accepted: no other consumer gets the message
 //	ErrStale       the message has moved on: delete the copy and do not work
 //	ErrNoEnvelope  nothing to accept: the router did not forward it, or the attributes were not received
-//	anything else  ErrEnvelope, ErrNoReceipt, or what DynamoDB or the network say: do not work, leave the
+//	anything else  ErrEnvelope, ErrNoReceipt, or an error of DynamoDB or the network: do not work, leave the
 //	               copy to its visibility timeout
 //
-// msg must have been received with its message attributes: ask for "All", or for "landfall".
+// Receive msg with its message attributes: ask for "All", or for "landfall".
 func (c *Consumer) Accept(ctx context.Context, msg types.Message) error {
 	e, err := c.accept(ctx, msg)
 	if err != nil {
 		return err
 	}
 	if url, found := c.ingressOf(ctx, e); found {
-		c.delete(ctx, url, []string{e.Handle})
+		deleteBatch(ctx, c.queues, c.cfg.Log, url, []string{e.Handle})
 	}
 	return nil
 }
 
-// Decline says that this consumer does not accept the message, so that it moves on at once. Then delete the
-// copy. Errors are those of [Consumer.Accept], and [ErrAccepted].
+// Decline makes the message move on to another consumer at once. Delete the copy afterwards. The errors are those of
+// [Consumer.Accept], and [ErrAccepted].
 func (c *Consumer) Decline(ctx context.Context, msg types.Message) error {
 	e, err := envelope(msg)
 	if err != nil {
@@ -85,13 +87,13 @@ func (c *Consumer) Decline(ctx context.Context, msg types.Message) error {
 	if url, found := c.ingressOf(ctx, e); found {
 		_, err := c.queues.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{QueueUrl: &url, ReceiptHandle: &e.Handle})
 		if err != nil {
-			c.notTold(ctx, e, err)
+			c.logIngress(ctx, e, err)
 		}
 	}
 	return nil
 }
 
-// accept is Accept but for the ingress queue.
+// accept accepts without a request to the ingress queue.
 func (c *Consumer) accept(ctx context.Context, msg types.Message) (routing.Envelope, error) {
 	e, err := envelope(msg)
 	if err != nil {
@@ -103,7 +105,7 @@ func (c *Consumer) accept(ctx context.Context, msg types.Message) (routing.Envel
 	return e, nil
 }
 
-// ingressOf is the URL of the ingress queue that a message came from.
+// ingressOf returns the URL of the ingress queue that a message came from.
 func (c *Consumer) ingressOf(ctx context.Context, e routing.Envelope) (url string, found bool) {
 	c.mu.Lock()
 	url, found = c.ingress[e.Group]
@@ -114,7 +116,7 @@ func (c *Consumer) ingressOf(ctx context.Context, e routing.Envelope) (url strin
 	name := schema.IngressQueue(c.cfg.QueuePrefix, e.Group)
 	out, err := c.queues.GetQueueUrl(ctx, &sqs.GetQueueUrlInput{QueueName: &name})
 	if err != nil {
-		c.notTold(ctx, e, err)
+		c.logIngress(ctx, e, err)
 		return "", false
 	}
 	c.mu.Lock()
@@ -123,13 +125,14 @@ func (c *Consumer) ingressOf(ctx context.Context, e routing.Envelope) (url strin
 	return *out.QueueUrl, true
 }
 
-// notTold logs that the ingress queue does not know yet. What counts is the receipt, which is written: the router
-// acts on it at the attempt's deadline.
-func (c *Consumer) notTold(ctx context.Context, e routing.Envelope, err error) {
-	c.cfg.Log.WarnContext(ctx, "the ingress queue was not told; the router will see to it", "message", e.ID.String(), "error", awscall.Code(err))
+// logIngress logs that a request to the ingress queue failed. The receipt is written, and only the receipt counts: the
+// router acts on it at the attempt's deadline.
+func (c *Consumer) logIngress(ctx context.Context, e routing.Envelope, err error) {
+	c.cfg.Log.WarnContext(ctx, "the ingress queue could not be changed; the router does it later", "message", e.ID.String(), "error", awscall.Code(err))
 }
 
-// MessageID is what names the message, the same for every copy of it: to recognise what was worked before.
+// MessageID names the message. It is the same for every copy, so that a consumer can recognise a message that it has
+// worked. Without a readable envelope it is the id of SQS.
 func MessageID(msg types.Message) string {
 	if e, err := envelope(msg); err == nil {
 		return e.Message
@@ -140,32 +143,23 @@ func MessageID(msg types.Message) string {
 	return *msg.MessageId
 }
 
-// What groups and messages are called.
-var (
-	groupName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
-	messageID = regexp.MustCompile(`^[!-~]{1,128}$`)
-)
-
-// envelope reads a message's envelope. Errors say nothing of what it holds.
+// envelope reads a message's envelope. Errors quote nothing of its content.
 func envelope(msg types.Message) (routing.Envelope, error) {
 	attribute, found := msg.MessageAttributes[routing.EnvelopeAttribute]
 	if !found {
 		return routing.Envelope{}, fmt.Errorf("consumer: %w", ErrNoEnvelope)
 	}
 	if attribute.StringValue == nil {
-		return routing.Envelope{}, fmt.Errorf("consumer: %w: it is no text", ErrEnvelope)
+		return routing.Envelope{}, fmt.Errorf("consumer: %w: it is not a string", ErrEnvelope)
 	}
 	e, err := routing.ParseEnvelope(*attribute.StringValue)
-	switch {
-	case err != nil:
+	if err != nil {
 		return routing.Envelope{}, fmt.Errorf("consumer: %w: %w", ErrEnvelope, err)
-	case !groupName.MatchString(e.Group) || !messageID.MatchString(e.Message):
-		return routing.Envelope{}, fmt.Errorf("consumer: %w: group or message_id is not as the router writes them", ErrEnvelope)
 	}
 	return e, nil
 }
 
-// refusal says an error of the receipts in this package's words.
+// refusal turns an error of the receipts into one of this package's.
 func refusal(e routing.Envelope, err error) error {
 	var refused *routing.RefusedError
 	if !errors.As(err, &refused) {

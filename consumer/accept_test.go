@@ -22,7 +22,7 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// secrets are what no error and no line of a log may hold.
+// secrets returns what no error and no log line may contain.
 func secrets(t *testing.T, msg types.Message) []string {
 	t.Helper()
 	e, err := routing.ParseEnvelope(*msg.MessageAttributes[routing.EnvelopeAttribute].StringValue)
@@ -32,8 +32,8 @@ func secrets(t *testing.T, msg types.Message) []string {
 	return []string{e.Token, e.Handle, *msg.Body}
 }
 
-// TestNoMessageIsAcceptedThatMayNotBe is what Accept and Decline say, and what the ingress queue holds then.
-func TestNoMessageIsAcceptedThatMayNotBe(t *testing.T) {
+// TestAcceptAndDeclineFollowTheReceipt: their errors, the stored state, and what is left in the ingress queue.
+func TestAcceptAndDeclineFollowTheReceipt(t *testing.T) {
 	t.Parallel()
 	type do func(context.Context, types.Message) error
 	for _, c := range []struct {
@@ -48,24 +48,24 @@ func TestNoMessageIsAcceptedThatMayNotBe(t *testing.T) {
 		{name: "accept again", before: func(w *workplace, _ string, msg types.Message) { w.must(w.Accept(w.Context(), msg)) }, state: "accepted", ingress: "0+0"},
 		{name: "decline", decline: true, state: "declined", ingress: "1+0"},
 		{name: "decline again", decline: true, before: func(w *workplace, _ string, msg types.Message) { w.must(w.Decline(w.Context(), msg)) }, state: "declined", ingress: "1+0"},
-		{name: "accept what moved on", before: func(w *workplace, id string, _ types.Message) { w.moveOn(id) }, want: consumer.ErrStale, state: "pending", ingress: "0+1"},
-		{name: "decline what moved on", decline: true, before: func(w *workplace, id string, _ types.Message) { w.moveOn(id) }, want: consumer.ErrStale, state: "pending", ingress: "0+1"},
-		{name: "accept what was declined", before: func(w *workplace, _ string, msg types.Message) { w.must(w.Decline(w.Context(), msg)) }, want: consumer.ErrStale, state: "declined", ingress: "1+0"},
-		{name: "decline what was accepted", decline: true, before: func(w *workplace, _ string, msg types.Message) { w.must(w.Accept(w.Context(), msg)) }, want: consumer.ErrAccepted, state: "accepted", ingress: "0+0"},
-		{name: "accept what delivery accepts", before: func(w *workplace, id string, _ types.Message) {
+		{name: "accept a message that moved on", before: func(w *workplace, id string, _ types.Message) { w.moveOn(id) }, want: consumer.ErrStale, state: "pending", ingress: "0+1"},
+		{name: "decline a message that moved on", decline: true, before: func(w *workplace, id string, _ types.Message) { w.moveOn(id) }, want: consumer.ErrStale, state: "pending", ingress: "0+1"},
+		{name: "accept after decline", before: func(w *workplace, _ string, msg types.Message) { w.must(w.Decline(w.Context(), msg)) }, want: consumer.ErrStale, state: "declined", ingress: "1+0"},
+		{name: "decline after accept", decline: true, before: func(w *workplace, _ string, msg types.Message) { w.must(w.Accept(w.Context(), msg)) }, want: consumer.ErrAccepted, state: "accepted", ingress: "0+0"},
+		{name: "accept where delivery is acceptance", before: func(w *workplace, id string, _ types.Message) {
 			w.change(id, schema.OnDelivery, &dynamodbtypes.AttributeValueMemberBOOL{Value: true})
 		}, state: "accepted", ingress: "0+0"},
-		{name: "decline what delivery accepts", decline: true, before: func(w *workplace, id string, _ types.Message) {
+		{name: "decline where delivery is acceptance", decline: true, before: func(w *workplace, id string, _ types.Message) {
 			w.change(id, schema.OnDelivery, &dynamodbtypes.AttributeValueMemberBOOL{Value: true})
 		}, want: consumer.ErrAccepted, state: "pending", ingress: "0+1"},
-		{name: "accept what another accepted", before: func(w *workplace, id string, _ types.Message) {
+		{name: "accept a message that another consumer accepted", before: func(w *workplace, id string, _ types.Message) {
 			w.moveOn(id)
 			w.change(id, schema.State, &dynamodbtypes.AttributeValueMemberS{Value: schema.StateAccepted})
 		}, want: consumer.ErrStale, state: "accepted", ingress: "0+1"},
-		{name: "accept what is dead", before: func(w *workplace, id string, _ types.Message) {
+		{name: "accept a dead message", before: func(w *workplace, id string, _ types.Message) {
 			w.change(id, schema.State, &dynamodbtypes.AttributeValueMemberS{Value: schema.StateDead})
 		}, want: consumer.ErrStale, state: "dead", ingress: "0+1"},
-		{name: "accept what nobody knows", before: func(w *workplace, id string, _ types.Message) {
+		{name: "accept a message without a receipt", before: func(w *workplace, id string, _ types.Message) {
 			_, err := w.Receipts.DeleteItem(w.Context(), &dynamodb.DeleteItemInput{TableName: aws.String(schema.ReceiptsTable), Key: receiptKey(id)})
 			w.must(err)
 		}, want: consumer.ErrNoReceipt, ingress: "0+1"},
@@ -88,18 +88,18 @@ func TestNoMessageIsAcceptedThatMayNotBe(t *testing.T) {
 			}
 			for _, secret := range secrets(t, msg) {
 				if err != nil && strings.Contains(err.Error(), secret) {
-					t.Errorf("the error tells a secret: %v", err)
+					t.Errorf("the error contains a secret: %v", err)
 				}
 			}
 			if err != nil && !strings.Contains(err.Error(), id) {
-				t.Errorf("the error does not say of which message: %v", err)
+				t.Errorf("the error does not name the message: %v", err)
 			}
 		})
 	}
 }
 
-// TestNoForeignEnvelopeIsTakenForOne, and none is quoted.
-func TestNoForeignEnvelopeIsTakenForOne(t *testing.T) {
+// TestInvalidEnvelopeIsRefused, and no error quotes it.
+func TestInvalidEnvelopeIsRefused(t *testing.T) {
 	t.Parallel()
 	text := func(s string) map[string]types.MessageAttributeValue {
 		return map[string]types.MessageAttributeValue{"landfall": {DataType: aws.String("String"), StringValue: &s}}
@@ -134,26 +134,26 @@ func TestNoForeignEnvelopeIsTakenForOne(t *testing.T) {
 	}
 }
 
-// cut is a network that loses the first answers to an operation, after the work is done.
-type cut struct {
-	aws.HTTPClient
+// losesAnswers is a network that loses the first answers to an operation after it took effect.
+type losesAnswers struct {
+	client    aws.HTTPClient
 	operation string
 	answers   int
 }
 
-func (c *cut) Do(r *http.Request) (*http.Response, error) {
-	out, err := c.HTTPClient.Do(r)
-	if err == nil && strings.HasSuffix(r.Header.Get("X-Amz-Target"), "."+c.operation) && c.answers > 0 {
-		c.answers--
+func (l *losesAnswers) Do(r *http.Request) (*http.Response, error) {
+	out, err := l.client.Do(r)
+	if err == nil && strings.HasSuffix(r.Header.Get("X-Amz-Target"), "."+l.operation) && l.answers > 0 {
+		l.answers--
 		_ = out.Body.Close()
 		return nil, errors.New("connection reset")
 	}
 	return out, err
 }
 
-// TestNoAcceptanceIsLostWithItsAnswer: the SDK repeats the write, which finds itself. What comes of the ingress queue is
-// not the consumer's worry, but is logged.
-func TestNoAcceptanceIsLostWithItsAnswer(t *testing.T) {
+// TestAcceptSurvivesLostAnswers: the SDK repeats the write, which recognises itself. A failure of the ingress queue is
+// logged and does not fail Accept.
+func TestAcceptSurvivesLostAnswers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		operation string
@@ -164,7 +164,7 @@ func TestNoAcceptanceIsLostWithItsAnswer(t *testing.T) {
 	}{
 		{"UpdateItem", 1, "accepted", true, ""},
 		{"UpdateItem", 99, "accepted", false, ""},
-		{"GetQueueUrl", 99, "accepted", true, "the router will see to it"},
+		{"GetQueueUrl", 99, "accepted", true, "the router does it later"},
 		{"DeleteMessageBatch", 1, "accepted", true, ""},
 		{"DeleteMessageBatch", 99, "accepted", true, "come back"},
 	} {
@@ -173,7 +173,7 @@ func TestNoAcceptanceIsLostWithItsAnswer(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorkplace(t)
 				table, queues := w.Receipts.Options(), w.Queues.Options()
-				network := &cut{table.HTTPClient, c.operation, c.answers}
+				network := &losesAnswers{table.HTTPClient, c.operation, c.answers}
 				table.HTTPClient, queues.HTTPClient = network, network
 				w.Consumer = consumer.New(dynamodb.New(table), sqs.New(queues), w.config())
 				id := w.send("the body")
@@ -184,7 +184,7 @@ func TestNoAcceptanceIsLostWithItsAnswer(t *testing.T) {
 				}
 				for _, secret := range secrets(t, msg) {
 					if strings.Contains(w.log.String()+fmt.Sprint(err), secret) {
-						t.Errorf("a secret is told: %v, %s", err, w.log.String())
+						t.Errorf("a secret leaked: %v, %s", err, w.log.String())
 					}
 				}
 				network.answers = 0
@@ -196,8 +196,8 @@ func TestNoAcceptanceIsLostWithItsAnswer(t *testing.T) {
 	}
 }
 
-// TestNoHandleIsToldWhenTheQueueRefusesIt: what it says of one quotes it.
-func TestNoHandleIsToldWhenTheQueueRefusesIt(t *testing.T) {
+// TestLogOmitsARefusedHandle, which the error of SQS quotes.
+func TestLogOmitsARefusedHandle(t *testing.T) {
 	t.Parallel()
 	for name, do := range map[string]func(*workplace, types.Message) error{
 		"accept":  func(w *workplace, msg types.Message) error { return w.Accept(w.Context(), msg) },
@@ -216,8 +216,8 @@ func TestNoHandleIsToldWhenTheQueueRefusesIt(t *testing.T) {
 	}
 }
 
-// TestNoConsumerOfOneDeploymentAcceptsInAnothersTable: the environment says which.
-func TestNoConsumerOfOneDeploymentAcceptsInAnothersTable(t *testing.T) {
+// TestEnvironmentSelectsTheDeployment: its receipts table and its ingress queue.
+func TestEnvironmentSelectsTheDeployment(t *testing.T) {
 	w := newWorkplace(t)
 	w.send("x")
 	msg := w.copy()
@@ -235,8 +235,8 @@ func TestNoConsumerOfOneDeploymentAcceptsInAnothersTable(t *testing.T) {
 	}
 }
 
-// TestNoApplicationGetsWhatItDoesNotNeed: what routes, what is local, what reads CEL.
-func TestNoApplicationGetsWhatItDoesNotNeed(t *testing.T) {
+// TestPackageImportsNoRouter, and nothing that is only for development.
+func TestPackageImportsNoRouter(t *testing.T) {
 	t.Parallel()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
 	if err != nil {
@@ -244,7 +244,7 @@ func TestNoApplicationGetsWhatItDoesNotNeed(t *testing.T) {
 	}
 	for _, heavy := range []string{"cel-go", "protobuf", "cobra", "internal/routefn", "internal/routesqs", "internal/lab/localaws", "service/lambda", "aws-lambda-go/lambda\n"} {
 		if strings.Contains(string(out), heavy) {
-			t.Errorf("%s is among them", heavy)
+			t.Errorf("the package depends on %s", heavy)
 		}
 	}
 }

@@ -15,15 +15,15 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// ReceiptsClient is where a [Consumer] accepts and declines; *dynamodb.Client is one. It needs the
+// ReceiptsClient is the table in which a [Consumer] accepts and declines; *dynamodb.Client is one. It needs the
 // permission dynamodb:UpdateItem on the receipts table.
 type ReceiptsClient interface {
 	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
 }
 
-// QueuesClient is what a [Consumer] calls of SQS; *sqs.Client is one. On the ingress queues of its groups it
-// needs the permissions sqs:GetQueueUrl, sqs:DeleteMessage and sqs:ChangeMessageVisibility; on its own queue, for
-// [Consumer.Consume], the latter two and sqs:ReceiveMessage.
+// QueuesClient is what a [Consumer] calls of SQS; *sqs.Client is one. On the ingress queues of its groups it needs the
+// permissions sqs:GetQueueUrl, sqs:DeleteMessage and sqs:ChangeMessageVisibility. [Consumer.Consume] needs the latter two
+// and sqs:ReceiveMessage on the consumer's own queue.
 type QueuesClient interface {
 	ChangeMessageVisibility(context.Context, *sqs.ChangeMessageVisibilityInput, ...func(*sqs.Options)) (*sqs.ChangeMessageVisibilityOutput, error)
 	DeleteMessageBatch(context.Context, *sqs.DeleteMessageBatchInput, ...func(*sqs.Options)) (*sqs.DeleteMessageBatchOutput, error)
@@ -31,28 +31,28 @@ type QueuesClient interface {
 	ReceiveMessage(context.Context, *sqs.ReceiveMessageInput, ...func(*sqs.Options)) (*sqs.ReceiveMessageOutput, error)
 }
 
-// Config is what a [Consumer] needs to know. Every field has a default.
+// Config configures a [Consumer]. Every field has a default.
 type Config struct {
-	// Busy is asked before a message is accepted. If it says so, the message is declined and moves on to another
-	// consumer at once. What cannot be declined, because it is this consumer's own already, is worked all the same.
-	// Used by Consume and Lambda. Defaults to never busy.
+	// Busy is asked before a message is accepted. If it returns true, the message is declined and moves on to another
+	// consumer at once. A message that this consumer has accepted before is worked all the same. Consume and Lambda
+	// use it. Defaults to never busy.
 	Busy func(context.Context, types.Message) bool
-	// Concurrency is how many messages are worked at once by Consume, and of a batch by Lambda. Defaults to 10.
+	// Concurrency is how many messages Consume works at once, and Lambda of one batch. Defaults to 10.
 	Concurrency int
-	// Grace is for how long Consume lets work go on that was begun before its context ended; then the context of the
-	// work ends, too. Defaults to 25 s: ECS and Kubernetes kill after 30.
+	// Grace is how long Consume lets work finish after its context has ended; then the context of the work ends, too.
+	// Defaults to 25 s, because ECS and Kubernetes kill after 30 s.
 	Grace time.Duration
-	// Log hears of trouble that is no error of a call, what work returned among it. It is told neither bodies nor
-	// tokens. Defaults to slog.Default().
+	// Log receives problems that no call returns, and the errors of the work. It receives neither bodies nor tokens.
+	// Defaults to slog.Default().
 	Log *slog.Logger
-	// QueuePrefix is what the names of the deployment's queues begin with. Defaults to the value of
-	// LANDFALL_QUEUE_PREFIX, else "landfall".
+	// QueuePrefix begins the names of the deployment's queues. Defaults to the value of LANDFALL_QUEUE_PREFIX, else
+	// "landfall".
 	QueuePrefix string
 	// ReceiptsTable defaults to the value of LANDFALL_RECEIPTS_TABLE, else "landfall-receipts".
 	ReceiptsTable string
-	// Visibility is for how long Consume hides a message from other workers; it is renewed while work goes on. So
-	// long does a message wait that was being worked by a process that died, or whose work failed. 3 s to 12 h, cut
-	// to seconds. Defaults to 30 s.
+	// Visibility is how long Consume hides a message from other workers. It is renewed while the work goes on. A
+	// message whose work failed, or whose process died, comes back after this time. 3 s to 12 h, in whole seconds.
+	// Defaults to 30 s.
 	Visibility time.Duration
 }
 

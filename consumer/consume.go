@@ -14,62 +14,65 @@ import (
 	"github.com/landfall-dev/landfall/internal/bounded"
 )
 
-// Work is what an application does about a message. It runs several times at once, and may get a message again that
-// it has worked: recognise it by [MessageID]. An error, or a panic, leaves the message to its visibility timeout,
-// after which it is worked again, by this consumer alone.
+// Work handles a message. It is called concurrently, and may be called again with a message that it has worked: recognise
+// it by [MessageID]. After an error or a panic the message comes back to this consumer, and to no other, when its
+// visibility timeout has passed.
 type Work func(ctx context.Context, msg types.Message) error
 
-// Timing of a loop.
+// Timing of Consume.
 const (
-	// polling is how long a request for messages waits, at most 20 s
+	// polling is how long a request waits for messages; SQS allows 20 s
 	// (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_ReceiveMessage.html).
 	polling = 20 * time.Second
-	// lingering is for how long a request waits for others that could be made with it.
+	// lingering is how long a request waits for others that can share it.
 	lingering = 100 * time.Millisecond
-	// firstBackOff and lastBackOff bound the wait after a queue that does not answer.
+	// firstBackOff and lastBackOff bound the wait after a request for messages has failed.
 	firstBackOff, lastBackOff = time.Second, 30 * time.Second
 )
 
-var errHidden = errors.New("consumer: the message could not be hidden any longer from other workers")
+var errHidden = errors.New("consumer: could not extend the message's visibility timeout: another worker may have the message")
 
-// Consume works the messages of a consumer's queue until ctx ends: it accepts each before the work, hides it from
-// other workers while the work goes on, and deletes it after. What another consumer has by now is dropped. No more
-// messages are received than can be begun, so that none waits here for its deadline to pass.
+// Consume works the messages of a consumer's queue until ctx ends. It accepts each message before the work, hides it from
+// other workers while the work goes on, and deletes it afterwards. It drops a copy whose message has moved on to another
+// consumer. It receives no more messages than it can begin, so that none waits here until its deadline.
 //
-// When ctx ends it receives no more, lets what was begun end within the Grace, and returns nil. An error is one of
-// the configuration, or that there is no such queue; everything else is logged, and tried again.
+// When ctx ends, Consume receives no more, lets work that has begun finish within Config.Grace, and returns nil. It returns
+// an error if the configuration is invalid or the queue does not exist. It logs and retries everything else.
 func (c *Consumer) Consume(ctx context.Context, queueURL string, work Work) error {
 	if err := c.cfg.validate(); err != nil {
 		return err
 	}
 	if queueURL == "" {
-		return errors.New("consumer: Consume needs the URL of a queue, and got none")
+		return errors.New("consumer: queueURL is empty; pass the URL of the consumer's queue")
 	}
 	working, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	l := &loop{Consumer: c, queue: queueURL, work: work, free: make(chan struct{}, c.cfg.Concurrency), bin: c.newBin(context.WithoutCancel(ctx), lingering)}
+	l := &loop{
+		consumer: c, queue: queueURL, work: work, free: make(chan struct{}, c.cfg.Concurrency),
+		deletions: c.newDeletions(context.WithoutCancel(ctx), lingering),
+	}
 	l.release(c.cfg.Concurrency)
 	err := l.run(ctx, working)
 	defer time.AfterFunc(c.cfg.Grace, stop).Stop()
 	l.begun.Wait()
-	l.bin.close()
+	l.deletions.close()
 	return err
 }
 
-// loop is one Consume under way.
+// loop is a call of Consume.
 type loop struct {
-	*Consumer
-	queue string
-	work  Work
-	bin   *bin
-	// free has an element for each message that may be begun.
+	consumer  *Consumer
+	queue     string
+	work      Work
+	deletions *deletions
+	// free holds an element for each message that may be begun.
 	free  chan struct{}
 	begun sync.WaitGroup
 }
 
 func (l *loop) run(ctx, working context.Context) error {
 	for wait := firstBackOff; ; {
-		n := l.claim(ctx)
+		n := l.reserve(ctx)
 		if n == 0 {
 			return nil
 		}
@@ -89,22 +92,22 @@ func (l *loop) run(ctx, working context.Context) error {
 		case ctx.Err() != nil:
 			return nil
 		case errors.As(err, &gone):
-			return fmt.Errorf("consumer: there is no queue %s in this account and region", l.queue)
+			return fmt.Errorf("consumer: queue %s does not exist in this account and region", l.queue)
 		}
-		l.cfg.Log.WarnContext(ctx, "no messages are received", "queue", l.queue, "error", err.Error(), "again_in", wait.String())
+		l.consumer.cfg.Log.WarnContext(ctx, "receiving messages failed", "queue", l.queue, "error", err.Error(), "again_in", wait.String())
 		bounded.Pause(ctx, wait)
 		wait = min(2*wait, lastBackOff)
 	}
 }
 
-// claim takes as many places as one request can fill: it waits for one, and a little for others, so that not every
-// message costs a request of its own. It returns 0 if ctx ends first.
-func (l *loop) claim(ctx context.Context) (n int) {
+// reserve takes as many free places as one request can fill. It waits for one, and lingers for others, so that messages
+// share requests. It returns 0 if ctx ends first.
+func (l *loop) reserve(ctx context.Context) (n int) {
 	if ctx.Err() != nil {
 		return 0
 	}
 	var enough <-chan time.Time
-	for n < min(fullBin, cap(l.free)) {
+	for n < min(maxBatch, cap(l.free)) {
 		select {
 		case <-l.free:
 			if n++; n == 1 {
@@ -129,9 +132,9 @@ func (l *loop) release(n int) {
 }
 
 func (l *loop) receive(ctx context.Context, n int) ([]types.Message, error) {
-	out, err := l.queues.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
+	out, err := l.consumer.queues.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
 		QueueUrl: &l.queue, MaxNumberOfMessages: int32(n), WaitTimeSeconds: int32(polling / time.Second),
-		VisibilityTimeout: seconds(l.cfg.Visibility), MessageAttributeNames: []string{"All"},
+		VisibilityTimeout: seconds(l.consumer.cfg.Visibility), MessageAttributeNames: []string{"All"},
 		MessageSystemAttributeNames: []types.MessageSystemAttributeName{types.MessageSystemAttributeNameAll},
 	})
 	if err != nil {
@@ -140,7 +143,7 @@ func (l *loop) receive(ctx context.Context, n int) ([]types.Message, error) {
 	return out.Messages, nil
 }
 
-// handle takes a copy to its end, hidden from others.
+// handle finishes a copy while it hides it from other workers.
 func (l *loop) handle(ctx context.Context, msg types.Message) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	hiding := make(chan struct{})
@@ -148,26 +151,28 @@ func (l *loop) handle(ctx context.Context, msg types.Message) {
 		defer close(hiding)
 		l.hide(ctx, cancel, msg)
 	}()
-	done := l.finish(ctx, l.bin, msg, l.work)
+	done := l.consumer.finish(ctx, l.deletions, msg, l.work)
 	cancel(nil)
 	<-hiding
 	if done {
-		l.bin.add(l.queue, *msg.ReceiptHandle)
+		l.deletions.add(l.queue, *msg.ReceiptHandle)
 	}
 }
 
-// hide keeps a message hidden until ctx ends. If it fails for so long that others may have the message, ctx is ended.
+// hide keeps a message hidden until ctx ends. If it fails for so long that another worker may have the message, it cancels
+// ctx.
 func (l *loop) hide(ctx context.Context, cancel context.CancelCauseFunc, msg types.Message) {
-	hiddenUntil, wait := time.Now().Add(l.cfg.Visibility), l.cfg.Visibility/3
+	visibility := l.consumer.cfg.Visibility
+	hiddenUntil, wait := time.Now().Add(visibility), visibility/3
 	for bounded.Pause(ctx, wait) {
 		at := time.Now()
 		err := l.hideOnce(ctx, msg)
-		wait = l.cfg.Visibility / 15 // there is time for several more
+		wait = visibility / 15 // leaves time for several tries
 		switch {
 		case err == nil:
-			hiddenUntil, wait = at.Add(l.cfg.Visibility), l.cfg.Visibility/3
+			hiddenUntil, wait = at.Add(visibility), visibility/3
 		case ctx.Err() == nil && !time.Now().Before(hiddenUntil):
-			l.cfg.Log.WarnContext(ctx, "work is stopped: the message cannot be hidden any longer", "message", MessageID(msg), "error", awscall.Code(err))
+			l.consumer.cfg.Log.WarnContext(ctx, "stopping the work: the message's visibility timeout could not be extended", "message", MessageID(msg), "error", awscall.Code(err))
 			cancel(errHidden)
 			return
 		}
@@ -175,10 +180,10 @@ func (l *loop) hide(ctx context.Context, cancel context.CancelCauseFunc, msg typ
 }
 
 func (l *loop) hideOnce(ctx context.Context, msg types.Message) error {
-	ctx, cancel := context.WithTimeout(ctx, l.cfg.Visibility/3)
+	ctx, cancel := context.WithTimeout(ctx, l.consumer.cfg.Visibility/3)
 	defer cancel()
-	_, err := l.queues.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{
-		QueueUrl: &l.queue, ReceiptHandle: msg.ReceiptHandle, VisibilityTimeout: seconds(l.cfg.Visibility),
+	_, err := l.consumer.queues.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{
+		QueueUrl: &l.queue, ReceiptHandle: msg.ReceiptHandle, VisibilityTimeout: seconds(l.consumer.cfg.Visibility),
 	})
 	return err
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/landfall-dev/landfall/consumer"
 )
 
-// TestNoMessageIsWorkedBeforeItIsAccepted, nor left after, and deletions are made in tens.
-func TestNoMessageIsWorkedBeforeItIsAccepted(t *testing.T) {
+// TestConsumeAcceptsBeforeTheWork, leaves nothing in the queues, and deletes in batches.
+func TestConsumeAcceptsBeforeTheWork(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorkplace(t)
@@ -43,8 +43,8 @@ func TestNoMessageIsWorkedBeforeItIsAccepted(t *testing.T) {
 	})
 }
 
-// TestNoCopyIsWorkedThatIsNotTheConsumers: stale, unreadable, unknown or declined. What was sent to the queue itself is.
-func TestNoCopyIsWorkedThatIsNotTheConsumers(t *testing.T) {
+// TestConsumeWorksOnlyItsOwnMessages: not those that are stale, unreadable, unknown or declined.
+func TestConsumeWorksOnlyItsOwnMessages(t *testing.T) {
 	t.Parallel()
 	envelope := func(text string) map[string]types.MessageAttributeValue {
 		return map[string]types.MessageAttributeValue{"landfall": {DataType: aws.String("String"), StringValue: &text}}
@@ -57,8 +57,8 @@ func TestNoCopyIsWorkedThatIsNotTheConsumers(t *testing.T) {
 		left       string // in the consumer's queue
 		state, log string
 	}{
-		{name: "stale", arrange: func(w *workplace) { w.moveOn(w.send("x")) }, left: "0+0", log: "a copy is dropped"},
-		{name: "stale, and busy", busy: true, arrange: func(w *workplace) { w.moveOn(w.send("x")) }, left: "0+0", log: "a copy is dropped"},
+		{name: "stale", arrange: func(w *workplace) { w.moveOn(w.send("x")) }, left: "0+0", log: "dropped a copy"},
+		{name: "stale, and busy", busy: true, arrange: func(w *workplace) { w.moveOn(w.send("x")) }, left: "0+0", log: "dropped a copy"},
 		{name: "busy", busy: true, arrange: func(w *workplace) { w.send("x") }, left: "0+0"},
 		{name: "busy, but its own", busy: true, arrange: func(w *workplace) {
 			w.send("x")
@@ -67,10 +67,10 @@ func TestNoCopyIsWorkedThatIsNotTheConsumers(t *testing.T) {
 			_, err := w.Queues.ChangeMessageVisibility(w.Context(), &sqs.ChangeMessageVisibilityInput{QueueUrl: &w.Queue, ReceiptHandle: msg.ReceiptHandle})
 			w.must(err)
 		}, worked: 1, left: "0+0"},
-		{name: "unreadable", arrange: func(w *workplace) { w.put("x", envelope("{}")) }, left: "0+1", log: "neither accepted nor worked"},
+		{name: "unreadable", arrange: func(w *workplace) { w.put("x", envelope("{}")) }, left: "0+1", log: "not accepted and not worked"},
 		{name: "unknown", arrange: func(w *workplace) {
 			w.put("x", envelope(`{"group":"couriers","message_id":"m","attempt":1,"token":"t","deadline":1,"ingress_handle":"h"}`))
-		}, left: "0+1", log: "neither accepted nor worked"},
+		}, left: "0+1", log: "not accepted and not worked"},
 		{name: "sent directly", arrange: func(w *workplace) { w.put("x", nil) }, worked: 1, left: "0+0"},
 		{name: "sent directly, though busy", busy: true, arrange: func(w *workplace) { w.put("x", nil) }, worked: 1, left: "0+0"},
 	} {
@@ -94,9 +94,9 @@ func TestNoCopyIsWorkedThatIsNotTheConsumers(t *testing.T) {
 	}
 }
 
-// TestNoFailedWorkIsLost: errors and panics leave the message to its visibility timeout. The log says why, without the
-// value of a panic.
-func TestNoFailedWorkIsLost(t *testing.T) {
+// TestFailedWorkIsRetried: after an error or a panic the message comes back when its visibility timeout has passed. The log
+// gives the reason without the value of a panic.
+func TestFailedWorkIsRetried(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorkplace(t)
@@ -122,17 +122,17 @@ func TestNoFailedWorkIsLost(t *testing.T) {
 		}
 		for _, want := range []string{"no tea", "a string", "index out of range"} {
 			if !strings.Contains(w.log.String(), want) {
-				t.Errorf("the log does not say %q:\n%s", want, w.log.String())
+				t.Errorf("the log does not contain %q:\n%s", want, w.log.String())
 			}
 		}
 		if strings.Contains(w.log.String(), "secret") {
-			t.Errorf("the log tells a secret:\n%s", w.log.String())
+			t.Errorf("the log contains a secret:\n%s", w.log.String())
 		}
 	})
 }
 
-// TestNoMessageIsWorkedTwiceWhileItIsWorked: it stays hidden for as long as the work takes.
-func TestNoMessageIsWorkedTwiceWhileItIsWorked(t *testing.T) {
+// TestMessageStaysHiddenWhileItIsWorked from the other workers of its queue.
+func TestMessageStaysHiddenWhileItIsWorked(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorkplace(t)
@@ -145,11 +145,11 @@ func TestNoMessageIsWorkedTwiceWhileItIsWorked(t *testing.T) {
 		}
 		var both sync.WaitGroup
 		for range 2 {
-			worker := consumer.New(w.Receipts, w.Queues, w.config())
+			c := consumer.New(w.Receipts, w.Queues, w.config())
 			both.Go(func() {
 				ctx, stop := context.WithTimeout(t.Context(), 15*time.Minute)
 				defer stop()
-				if err := worker.Consume(ctx, w.Queue, work); err != nil {
+				if err := c.Consume(ctx, w.Queue, work); err != nil {
 					t.Error(err)
 				}
 			})
@@ -162,8 +162,8 @@ func TestNoMessageIsWorkedTwiceWhileItIsWorked(t *testing.T) {
 	})
 }
 
-// TestWorkDoesNotGoOnWhenOthersMayHaveTheMessage: its context ends when the message cannot be hidden any longer.
-func TestWorkDoesNotGoOnWhenOthersMayHaveTheMessage(t *testing.T) {
+// TestWorkStopsWhenTheMessageCannotBeHidden: its context ends, because another worker may have the message.
+func TestWorkStopsWhenTheMessageCannotBeHidden(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorkplace(t)
@@ -176,14 +176,14 @@ func TestWorkDoesNotGoOnWhenOthersMayHaveTheMessage(t *testing.T) {
 			took = time.Since(began)
 			return context.Cause(ctx)
 		})
-		if took < 30*time.Second || took > 75*time.Second || !strings.Contains(w.log.String(), "could not be hidden") {
+		if took < 30*time.Second || took > 75*time.Second || !strings.Contains(w.log.String(), "could not be extended") {
 			t.Errorf("it went on for %v\n%s", took, w.log.String())
 		}
 	})
 }
 
-// TestWorkIsNotStoppedByOneRequestThatFails: the message is hidden for longer than that.
-func TestWorkIsNotStoppedByOneRequestThatFails(t *testing.T) {
+// TestWorkGoesOnAfterOneFailedRequest: the message stays hidden for longer than that.
+func TestWorkGoesOnAfterOneFailedRequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorkplace(t)
@@ -201,8 +201,8 @@ func TestWorkIsNotStoppedByOneRequestThatFails(t *testing.T) {
 	})
 }
 
-// TestNoMessageIsReceivedThatCannotBeBegun: it would wait here, while its time to be accepted runs out.
-func TestNoMessageIsReceivedThatCannotBeBegun(t *testing.T) {
+// TestConsumeReceivesOnlyWhatItCanBegin: a message that waits here may reach its deadline.
+func TestConsumeReceivesOnlyWhatItCanBegin(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorkplace(t)
@@ -215,7 +215,6 @@ func TestNoMessageIsReceivedThatCannotBeBegun(t *testing.T) {
 		w.consume(time.Minute, cfg, func(_ context.Context, msg types.Message) error {
 			n, counts := worked.note(msg), w.counts(w.Queue)
 			if n > 1 || !strings.HasSuffix(counts, "+1") && !strings.HasSuffix(counts, "+2") { // one waits to be deleted
-
 				t.Errorf("worked %d times, the queue holds %s", n, counts)
 			}
 			<-time.After(time.Second)
@@ -228,8 +227,8 @@ func TestNoMessageIsReceivedThatCannotBeBegun(t *testing.T) {
 	})
 }
 
-// TestEndingDoesNotCutWorkShort, but for the grace, and not beyond.
-func TestEndingDoesNotCutWorkShort(t *testing.T) {
+// TestConsumeLetsWorkFinishWithinTheGrace, and stops it afterwards.
+func TestConsumeLetsWorkFinishWithinTheGrace(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		needs time.Duration
@@ -261,8 +260,8 @@ func TestEndingDoesNotCutWorkShort(t *testing.T) {
 	}
 }
 
-// TestNoTroubleOfTheQueueEndsTheLoop, unless there is no such queue, and no impossible configuration begins one.
-func TestNoTroubleOfTheQueueEndsTheLoop(t *testing.T) {
+// TestConsumeRetriesUntilTheQueueAnswers. It ends for a missing queue and for an invalid configuration only.
+func TestConsumeRetriesUntilTheQueueAnswers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorkplace(t)
@@ -280,14 +279,14 @@ func TestNoTroubleOfTheQueueEndsTheLoop(t *testing.T) {
 		if n := w.network.count["ReceiveMessage"]; worked < 3*time.Minute || worked > 3*time.Minute+45*time.Second || n > 90 {
 			t.Errorf("worked after %v, %d requests", worked, n)
 		}
-		if n := strings.Count(w.log.String(), "again_in=1s"); n != 2 || !strings.Contains(w.log.String(), "no messages are received") {
+		if n := strings.Count(w.log.String(), "again_in=1s"); n != 2 || !strings.Contains(w.log.String(), "receiving messages failed") {
 			t.Errorf("it began to wait %d times, want twice\n%s", n, w.log.String())
 		}
 		never := func(context.Context, types.Message) error { return nil }
-		if err := w.Consume(t.Context(), w.Queue+"-gone", never); err == nil || !strings.Contains(err.Error(), "there is no queue") {
-			t.Errorf("a queue that is not there: %v", err)
+		if err := w.Consume(t.Context(), w.Queue+"-gone", never); err == nil || !strings.Contains(err.Error(), "does not exist") {
+			t.Errorf("a missing queue: %v", err)
 		}
-		if err := w.Consume(t.Context(), "", never); err == nil || !strings.Contains(err.Error(), "the URL of a queue") {
+		if err := w.Consume(t.Context(), "", never); err == nil || !strings.Contains(err.Error(), "queueURL is empty") {
 			t.Errorf("no queue: %v", err)
 		}
 		for want, cfg := range map[string]consumer.Config{
@@ -300,7 +299,7 @@ func TestNoTroubleOfTheQueueEndsTheLoop(t *testing.T) {
 	})
 }
 
-// hiccup is a queue that cannot delete a message of each batch, for a while.
+// hiccup is an SQS that fails to delete one message of each batch, for a while.
 type hiccup struct {
 	consumer.QueuesClient
 	mu    sync.Mutex
@@ -325,8 +324,8 @@ func (h *hiccup) DeleteMessageBatch(ctx context.Context, in *sqs.DeleteMessageBa
 	return out, err
 }
 
-// TestNoMessageIsWorkedTwiceForOneThatSQSCouldNotDelete at once.
-func TestNoMessageIsWorkedTwiceForOneThatSQSCouldNotDelete(t *testing.T) {
+// TestFailedDeletionIsRetried, so that the message is not worked again.
+func TestFailedDeletionIsRetried(t *testing.T) {
 	t.Parallel()
 	for fails, c := range map[int]struct {
 		once int // of three

@@ -1,13 +1,19 @@
-// Package consumer is what a worker of a routing group imports: it accepts each message before the work, so that no
-// other consumer gets it, and drops a message that has moved on in the meantime.
+// Package consumer accepts and works the messages that the router forwards to the consumers of a group. It accepts each
+// message before the work, so that no other consumer gets it, and drops a copy whose message has moved on.
 //
-// [Consumer.Consume] is the loop of a worker that polls its queue, [Consumer.Lambda] the handler of a function behind
-// that queue, and [Consumer.Accept] the step itself, for workers that have a loop already:
+// Choose one of three entry points:
 //
-//	worker := consumer.New(dynamodbClient, sqsClient, consumer.Config{})
-//	err := worker.Consume(ctx, queueURL, func(ctx context.Context, msg types.Message) error {
-//		return deliver(ctx, consumer.MessageID(msg), msg.Body)
+//   - [Consumer.Consume] is a loop that polls the consumer's queue.
+//   - [Consumer.Lambda] is the handler of a Lambda function behind that queue.
+//   - [Consumer.Accept] is one step, for a program that has a loop already.
+//
+// For example:
+//
+//	c := consumer.New(dynamodbClient, sqsClient, consumer.Config{})
+//	err := c.Consume(ctx, queueURL, func(ctx context.Context, msg types.Message) error {
+//		return handleOrder(ctx, consumer.MessageID(msg), msg.Body)
 //	})
 //
-// Within a consumer, work is at least once. docs/routing.md has the protocol, also for other languages.
+// Within a consumer, work is at least once: make it idempotent by [MessageID]. docs/routing.md describes the protocol, for
+// consumers in other languages too.
 package consumer

@@ -27,7 +27,7 @@ var routingPage = sync.OnceValues(func() (string, error) {
 	return string(text), err
 })
 
-// blocks are the parts of the page in a language.
+// blocks returns the code blocks of the page in a language.
 func blocks(t *testing.T, language string) (found []string) {
 	t.Helper()
 	page, err := routingPage()
@@ -38,13 +38,13 @@ func blocks(t *testing.T, language string) (found []string) {
 		found = append(found, m[1])
 	}
 	if len(found) == 0 {
-		t.Fatalf("the page has no %s", language)
+		t.Fatalf("the page has no code block in %s", language)
 	}
 	return found
 }
 
-// TestTheSchemaAndTheCodeDoNotDisagreeAboutEnvelopes, nor does the page leave a member out.
-func TestTheSchemaAndTheCodeDoNotDisagreeAboutEnvelopes(t *testing.T) {
+// TestSchemaAndCodeAcceptTheSameEnvelopes.
+func TestSchemaAndCodeAcceptTheSameEnvelopes(t *testing.T) {
 	t.Parallel()
 	public := jsonschema.NewCompiler().MustCompile("../docs/schema/envelope.schema.json")
 	fits := func(text string) bool {
@@ -87,8 +87,8 @@ func TestTheSchemaAndTheCodeDoNotDisagreeAboutEnvelopes(t *testing.T) {
 	}
 }
 
-// TestNoExampleOfThePageFails: configurations are read, expressions pick whom they should.
-func TestNoExampleOfThePageFails(t *testing.T) {
+// TestExamplesOfThePageWork: configurations are valid, expressions pick the consumer that the page names.
+func TestExamplesOfThePageWork(t *testing.T) {
 	t.Parallel()
 	for _, text := range blocks(t, "yaml") {
 		if _, err := config.ParseYAML("landfall.yaml", []byte(text)); err != nil {
@@ -113,13 +113,13 @@ func TestNoExampleOfThePageFails(t *testing.T) {
 	}
 	for _, text := range blocks(t, "json") {
 		if !json.Valid([]byte(text)) {
-			t.Errorf("no JSON: %s", text)
+			t.Errorf("not JSON: %s", text)
 		}
 	}
 }
 
-// TestThePagesExpressionsAreNotOthersThanTheCodes: they are about the same attributes.
-func TestThePagesExpressionsAreNotOthersThanTheCodes(t *testing.T) {
+// TestExpressionsOfThePageMatchTheCode: they name the same attributes.
+func TestExpressionsOfThePageMatchTheCode(t *testing.T) {
 	t.Parallel()
 	page, err := routingPage()
 	if err != nil {
@@ -128,10 +128,10 @@ func TestThePagesExpressionsAreNotOthersThanTheCodes(t *testing.T) {
 	w := newWorkplace(t)
 	w.send("x")
 	heard := &listener{ReceiptsClient: w.Receipts}
-	worker := consumer.New(heard, w.Queues, w.config())
-	w.must(worker.Accept(t.Context(), w.copy()))
+	c := consumer.New(heard, w.Queues, w.config())
+	w.must(c.Accept(t.Context(), w.copy()))
 	w.send("y")
-	w.must(worker.Decline(t.Context(), w.copy()))
+	w.must(c.Decline(t.Context(), w.copy()))
 	for i, state := range []string{"accepted", "declined"} {
 		_, section, _ := strings.Cut(page, "### "+[]string{"Accept", "Decline"}[i]+"\n")
 		for _, part := range []string{"UpdateExpression", "ConditionExpression"} {
@@ -153,7 +153,7 @@ func TestThePagesExpressionsAreNotOthersThanTheCodes(t *testing.T) {
 	}
 }
 
-// listener hears what is written.
+// listener records the updates of a table.
 type listener struct {
 	consumer.ReceiptsClient
 	inputs []*dynamodb.UpdateItemInput
@@ -164,7 +164,7 @@ func (l *listener) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
 	return l.ReceiptsClient.UpdateItem(ctx, in, o...)
 }
 
-// isEnvelopeError reports whether a text is refused as an envelope, not as one that nobody knows.
+// isEnvelopeError reports whether Accept refuses a text as an envelope. A valid one is refused for its missing receipt.
 func isEnvelopeError(w *workplace, text string) bool {
 	w.Helper()
 	err := w.Accept(w.Context(), types.Message{MessageAttributes: map[string]types.MessageAttributeValue{

@@ -10,15 +10,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 )
 
-// LambdaHandler is what lambda.Start takes.
+// LambdaHandler is a handler for lambda.Start.
 type LambdaHandler func(context.Context, events.SQSEvent) (events.SQSEventResponse, error)
 
 // Lambda is [Consumer.Consume] for a function behind the consumer's queue. The event source mapping must have
-// ReportBatchItemFailures: the handler reports exactly the messages of the batch that are to come back.
+// ReportBatchItemFailures: the handler reports exactly the messages of the batch that must come back.
 //
-// The same handler serves a function that is a group's consumer itself, without a queue. No copy comes back to it
-// then, so that its message is accepted after the work: if the work fails, the message moves on at once, and if it
-// takes longer than the group's accept_timeout, it moves on all the same.
+// The same handler serves a function that is a group's consumer itself, without a queue. No copy comes back to such a
+// function, so that it accepts a message after the work. If the work fails, the message moves on at once. If the work
+// takes longer than the group's accept_timeout, the message moves on although it was worked.
 func (c *Consumer) Lambda(work Work) LambdaHandler {
 	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
 		response := events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{}}
@@ -26,13 +26,13 @@ func (c *Consumer) Lambda(work Work) LambdaHandler {
 			return response, err
 		}
 		if len(event.Records) == 0 {
-			return response, errors.New("consumer: the event has no records: is this function behind a queue?")
+			return response, errors.New("consumer: the event has no records; connect this function to a queue")
 		}
 		done := c.finishAll(ctx, event.Records, work)
 		for i, record := range event.Records {
 			switch {
 			case done[i]:
-			case record.MessageId == "": // it cannot be reported by itself
+			case record.MessageId == "": // it cannot be reported by itself, so that the whole batch must fail
 				return response, fmt.Errorf("consumer: record %d of the event failed and has no messageId", i)
 			default:
 				response.BatchItemFailures = append(response.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: record.MessageId})
@@ -44,7 +44,7 @@ func (c *Consumer) Lambda(work Work) LambdaHandler {
 
 func (c *Consumer) finishAll(ctx context.Context, records []events.SQSMessage, work Work) (done []bool) {
 	done = make([]bool, len(records))
-	accepted := c.newBin(ctx, 0)
+	accepted := c.newDeletions(ctx, 0)
 	places := make(chan struct{}, c.cfg.Concurrency)
 	var all sync.WaitGroup
 	for i, record := range records {
@@ -63,7 +63,7 @@ func (c *Consumer) finishAll(ctx context.Context, records []events.SQSMessage, w
 	return done
 }
 
-// message is a record of an event as SQS has it.
+// message turns a record of an event into a message as SQS returns it.
 func message(record events.SQSMessage) types.Message {
 	msg := types.Message{
 		MessageId: &record.MessageId, ReceiptHandle: &record.ReceiptHandle, Body: &record.Body, Attributes: record.Attributes,

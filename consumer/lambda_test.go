@@ -16,7 +16,7 @@ import (
 	"github.com/landfall-dev/landfall/consumer"
 )
 
-// record is a message as an event has it.
+// record turns a message into a record of an event.
 func record(msg types.Message) events.SQSMessage {
 	r := events.SQSMessage{
 		MessageId: *msg.MessageId, ReceiptHandle: *msg.ReceiptHandle, Body: *msg.Body, EventSource: "aws:sqs", Attributes: msg.Attributes,
@@ -28,7 +28,7 @@ func record(msg types.Message) events.SQSMessage {
 	return r
 }
 
-// invoke gives an event to a handler as Lambda does, as JSON, and returns its answer, likewise.
+// invoke passes an event to a handler as JSON, as Lambda does, and returns the answer as JSON.
 func invoke(t *testing.T, handler consumer.LambdaHandler, records ...events.SQSMessage) (string, error) {
 	t.Helper()
 	text, err := json.Marshal(events.SQSEvent{Records: records})
@@ -46,8 +46,8 @@ func invoke(t *testing.T, handler consumer.LambdaHandler, records ...events.SQSM
 	return string(text), failure
 }
 
-// TestNoMessageIsReportedButThoseThatAreToComeBack: a batch of every kind. The ingress queue hears of all by one request.
-func TestNoMessageIsReportedButThoseThatAreToComeBack(t *testing.T) {
+// TestLambdaReportsExactlyWhatMustComeBack, for a batch of every kind. One request deletes all from the ingress queue.
+func TestLambdaReportsExactlyWhatMustComeBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorkplace(t)
@@ -103,8 +103,8 @@ func TestNoMessageIsReportedButThoseThatAreToComeBack(t *testing.T) {
 	})
 }
 
-// TestNothingIsReportedWhenAllIsWell, in the very words that Lambda takes for that.
-func TestNothingIsReportedWhenAllIsWell(t *testing.T) {
+// TestLambdaReportsAnEmptyListOnSuccess, as Lambda expects it.
+func TestLambdaReportsAnEmptyListOnSuccess(t *testing.T) {
 	t.Parallel()
 	w := newWorkplace(t)
 	w.send("x")
@@ -114,8 +114,8 @@ func TestNothingIsReportedWhenAllIsWell(t *testing.T) {
 	}
 }
 
-// TestNoForeignEventIsTakenForASuccess, nor a failure that cannot be reported.
-func TestNoForeignEventIsTakenForASuccess(t *testing.T) {
+// TestLambdaFailsForWhatItCannotReport: an event without records, a record without an id, an invalid configuration.
+func TestLambdaFailsForWhatItCannotReport(t *testing.T) {
 	t.Parallel()
 	w := newWorkplace(t)
 	handler := w.Lambda(func(context.Context, types.Message) error { return errors.New("no tea") })
@@ -125,14 +125,14 @@ func TestNoForeignEventIsTakenForASuccess(t *testing.T) {
 	if got, err := invoke(t, handler, events.SQSMessage{ReceiptHandle: "h", Body: "x"}); err == nil {
 		t.Errorf("a record without an id: %s", got)
 	}
-	impossible := consumer.New(w.Receipts, w.Queues, consumer.Config{Concurrency: -1}).Lambda(nil)
-	if got, err := invoke(t, impossible, events.SQSMessage{MessageId: "m"}); err == nil {
-		t.Errorf("an impossible configuration: %s", got)
+	invalid := consumer.New(w.Receipts, w.Queues, consumer.Config{Concurrency: -1}).Lambda(nil)
+	if got, err := invoke(t, invalid, events.SQSMessage{MessageId: "m"}); err == nil {
+		t.Errorf("an invalid configuration: %s", got)
 	}
 }
 
-// TestWorkOfAFunctionWithoutAQueueIsNotLost: it is accepted only when it is done, since nothing brings it back.
-func TestWorkOfAFunctionWithoutAQueueIsNotLost(t *testing.T) {
+// TestFunctionWithoutAQueueAcceptsAfterTheWork: no copy would come back if the work failed.
+func TestFunctionWithoutAQueueAcceptsAfterTheWork(t *testing.T) {
 	t.Parallel()
 	w := newWorkplace(t)
 	id := w.send("x")
@@ -156,7 +156,7 @@ func TestWorkOfAFunctionWithoutAQueueIsNotLost(t *testing.T) {
 	r = record(w.copy())
 	r.ReceiptHandle = ""
 	handler = w.Lambda(func(context.Context, types.Message) error { w.moveOn(late); return nil })
-	if got, err := invoke(t, handler, r); err != nil || got != `{"batchItemFailures":[]}` || !strings.Contains(w.log.String(), "then not accepted") {
+	if got, err := invoke(t, handler, r); err != nil || got != `{"batchItemFailures":[]}` || !strings.Contains(w.log.String(), "acceptance was refused") {
 		t.Errorf("moved on meanwhile: %s, %v\n%s", got, err, w.log.String())
 	}
 }

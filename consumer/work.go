@@ -10,27 +10,26 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 )
 
-// finish takes a copy to its end: accept it, work, in this order. It reports whether the copy is done with; otherwise
-// it is to come back.
-func (c *Consumer) finish(ctx context.Context, accepted *bin, msg types.Message, work Work) (done bool) {
+// finish accepts a copy, then works it. It reports whether the copy is done; otherwise it must come back.
+func (c *Consumer) finish(ctx context.Context, accepted *deletions, msg types.Message, work Work) (done bool) {
 	defer c.recoverWork(ctx, msg)
 	if c.declined(ctx, msg) {
 		return true
 	}
 	err := c.acceptInto(ctx, accepted, msg)
 	switch {
-	case err == nil || errors.Is(err, ErrNoEnvelope): // what the router did not forward is the consumer's own as it is
+	case err == nil || errors.Is(err, ErrNoEnvelope): // a message that the router did not forward needs no acceptance
 		return c.worked(ctx, msg, work)
 	case errors.Is(err, ErrStale):
-		c.cfg.Log.InfoContext(ctx, "a copy is dropped", "message", MessageID(msg), "error", err.Error())
+		c.cfg.Log.InfoContext(ctx, "dropped a copy of a message that has moved on", "message", MessageID(msg), "error", err.Error())
 		return true
 	}
-	c.cfg.Log.WarnContext(ctx, "a message is neither accepted nor worked", "message", MessageID(msg), "error", err.Error())
+	c.cfg.Log.WarnContext(ctx, "message not accepted and not worked; it comes back", "message", MessageID(msg), "error", err.Error())
 	return false
 }
 
-// finishInvoked is finish for what comes from no queue: work, accept, in this order.
-func (c *Consumer) finishInvoked(ctx context.Context, accepted *bin, msg types.Message, work Work) (done bool) {
+// finishInvoked is finish for a message without a queue: it works the message, then accepts it.
+func (c *Consumer) finishInvoked(ctx context.Context, accepted *deletions, msg types.Message, work Work) (done bool) {
 	defer c.recoverWork(ctx, msg)
 	if c.declined(ctx, msg) {
 		return true
@@ -39,18 +38,19 @@ func (c *Consumer) finishInvoked(ctx context.Context, accepted *bin, msg types.M
 		return false
 	}
 	if err := c.acceptInto(ctx, accepted, msg); err != nil && !errors.Is(err, ErrNoEnvelope) {
-		c.cfg.Log.WarnContext(ctx, "a message was worked and then not accepted", "message", MessageID(msg), "error", err.Error())
+		c.cfg.Log.WarnContext(ctx, "message worked, but its acceptance was refused or failed", "message", MessageID(msg), "error", err.Error())
 		return errors.Is(err, ErrStale)
 	}
 	return true
 }
 
-// declined declines a message if the consumer is busy. What cannot be declined is left to acceptance, which says why.
+// declined declines a message if the consumer is busy. A message that cannot be declined goes on to be accepted, which
+// reports the reason.
 func (c *Consumer) declined(ctx context.Context, msg types.Message) bool {
 	return c.cfg.Busy(ctx, msg) && c.Decline(ctx, msg) == nil
 }
 
-func (c *Consumer) acceptInto(ctx context.Context, accepted *bin, msg types.Message) error {
+func (c *Consumer) acceptInto(ctx context.Context, accepted *deletions, msg types.Message) error {
 	e, err := c.accept(ctx, msg)
 	if err != nil {
 		return err
@@ -69,13 +69,13 @@ func (c *Consumer) worked(ctx context.Context, msg types.Message, work Work) boo
 	return true
 }
 
-// recoverWork ends a panic. The function that it is deferred in returns false then.
+// recoverWork recovers from a panic of the work. The function that defers it returns false then.
 func (c *Consumer) recoverWork(ctx context.Context, msg types.Message) {
 	p := recover()
 	if p == nil {
 		return
 	}
-	what := fmt.Sprintf("a %T", p) // the value may quote the message
+	what := fmt.Sprintf("a %T", p) // its value may quote the message
 	if err, ok := p.(runtime.Error); ok {
 		what = err.Error()
 	}

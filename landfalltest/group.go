@@ -20,8 +20,8 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// Group is a routing group with one consumer, for the tests of consumers: the receipts are real, and so are the
-// queues. The test is the router: it forwards messages to the consumer's queue, and moves them on.
+// Group is a routing group with one consumer, for the tests of a consumer. Receipts and queues behave as the real ones. The
+// test plays the router: it forwards messages to the consumer's queue, and moves them on.
 type Group struct {
 	// Receipts and Queues are what [consumer.New] takes.
 	Receipts *dynamodb.Client
@@ -98,7 +98,7 @@ func (g *Group) take(ctx context.Context, id string) (taken types.Message, err e
 			return taken, err
 		}
 		if len(got.Messages) == 0 {
-			return taken, errors.New("somebody else has received the message from the ingress queue")
+			return taken, errors.New("another receiver has the message of the ingress queue")
 		}
 		for _, m := range got.Messages {
 			if *m.MessageId == id {
@@ -134,7 +134,7 @@ func (g *Group) MoveOn(ctx context.Context, id string) error {
 	return nil
 }
 
-// State is where a message stands: "pending", "declined", "accepted", or "" if there is none of that id.
+// State is where a message stands: "pending", "declined", "accepted", or "" if no message has that id.
 func (g *Group) State(ctx context.Context, id string) (string, error) {
 	receipt, err := g.receipts.Get(ctx, routing.ID{Group: g.name, Message: id})
 	if err != nil {

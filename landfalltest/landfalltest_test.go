@@ -47,8 +47,8 @@ func signUp(ctx context.Context, box *landfall.Outbox, user string) {
 	}
 }
 
-// TestRowsAreNotOtherThanTheyWerePut, whatever is made of them in the table, and they come in order.
-func TestRowsAreNotOtherThanTheyWerePut(t *testing.T) {
+// TestRowsAreReturnedAsPut, whatever is made of them in the table, and they come in order.
+func TestRowsAreReturnedAsPut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		box, err := landfalltest.New(cfg)
@@ -77,8 +77,8 @@ func TestRowsAreNotOtherThanTheyWerePut(t *testing.T) {
 	})
 }
 
-// TestManyRowsAreNotCutOff puts more than a page of a scan holds.
-func TestManyRowsAreNotCutOff(t *testing.T) {
+// TestRowsReturnsAllPages puts more than a page of a scan holds.
+func TestRowsReturnsAllPages(t *testing.T) {
 	t.Parallel()
 	box, err := landfalltest.New(cfg)
 	if err != nil {
@@ -99,8 +99,8 @@ func TestManyRowsAreNotCutOff(t *testing.T) {
 	}
 }
 
-// TestRulesAndConflictsAreNotThoseOfAToy asks for the errors of the real thing.
-func TestRulesAndConflictsAreNotThoseOfAToy(t *testing.T) {
+// TestRulesAndConflictsAreReal asks for the errors of the real thing.
+func TestRulesAndConflictsAreReal(t *testing.T) {
 	t.Parallel()
 	box, err := landfalltest.New(landfall.Config{Table: "my-outbox", Destinations: cfg.Destinations})
 	if err != nil {
@@ -122,8 +122,8 @@ func TestRulesAndConflictsAreNotThoseOfAToy(t *testing.T) {
 	}
 }
 
-// TestAGroupDoesNotMoveOnWhatIsAccepted, as the router does not.
-func TestAGroupDoesNotMoveOnWhatIsAccepted(t *testing.T) {
+// TestMoveOnRefusesAnAcceptedMessage, as the router does not.
+func TestMoveOnRefusesAnAcceptedMessage(t *testing.T) {
 	t.Parallel()
 	group, err := landfalltest.NewGroup("couriers")
 	if err != nil {
@@ -152,8 +152,8 @@ func TestAGroupDoesNotMoveOnWhatIsAccepted(t *testing.T) {
 	}
 }
 
-// TestADeclinedMessageDoesNotStandInTheWay of the next ones: it is visible in the ingress queue again.
-func TestADeclinedMessageDoesNotStandInTheWay(t *testing.T) {
+// TestSendWorksBesideADeclinedMessage of the next ones: it is visible in the ingress queue again.
+func TestSendWorksBesideADeclinedMessage(t *testing.T) {
 	t.Parallel()
 	group, err := landfalltest.NewGroup("couriers")
 	if err != nil {

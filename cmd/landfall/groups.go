@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/landfall-dev/landfall/internal/config"
+	"github.com/landfall-dev/landfall/internal/routesqs"
 	"github.com/landfall-dev/landfall/internal/routing"
 	"github.com/landfall-dev/landfall/internal/routingdb"
 	"github.com/landfall-dev/landfall/internal/schema"
@@ -40,7 +41,7 @@ type groups struct {
 	at      *account
 	table   *tableClient
 	control *routingdb.Control
-	queues  *routingdb.Queues
+	queues  *routesqs.Queues
 }
 
 func (a *app) groups(ctx context.Context) (*groups, error) {
@@ -48,7 +49,7 @@ func (a *app) groups(ctx context.Context) (*groups, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &groups{cfg, at, table, routingdb.NewControl(table.db, table.name), routingdb.NewQueues(sqs.NewFromConfig(at.sdk))}, nil
+	return &groups{cfg, at, table, routingdb.NewControl(table.db, table.name), routesqs.NewQueues(sqs.NewFromConfig(at.sdk))}, nil
 }
 
 // group is one group as it is now.
@@ -114,7 +115,7 @@ func (g *groupNow) consumer(id string) (routing.Consumer, bool) {
 
 // said is what the control table has about a consumer.
 func (g *groupNow) said(id string) (routingdb.Member, bool) {
-	i := slices.IndexFunc(g.overrides.Members, func(m routingdb.Member) bool { return m.ID == id })
+	i := slices.IndexFunc(g.overrides.Members, func(m routingdb.Member) bool { return m.Consumer.ID == id })
 	if i < 0 {
 		return routingdb.Member{}, false
 	}
@@ -153,7 +154,7 @@ func (g *groupNow) route() routeView {
 	if r == nil {
 		return fileRoute(g.file.Route)
 	}
-	v := routeView{Kind: r.Kind, Argument: r.Argument, From: fromControl, ChangedBy: r.By, ChangedAt: instant(r.At)}
+	v := routeView{Kind: r.Kind, Argument: r.Argument, From: fromControl, ChangedBy: r.Change.By, ChangedAt: instant(r.Change.At)}
 	err := r.Invalid
 	if err == nil {
 		err = v.spec().Validate()
@@ -267,7 +268,7 @@ func (g *groupNow) member(c routing.Consumer) memberView {
 		v.MaxInFlight = &c.MaxInFlight
 	}
 	if said, found := g.said(c.ID); found {
-		v.ChangedBy, v.ChangedAt = said.By, instant(said.At)
+		v.ChangedBy, v.ChangedAt = said.Change.By, instant(said.Change.At)
 	}
 	return v
 }

@@ -96,7 +96,7 @@ func TestGroupChangesThatCannotWorkAreRefused(t *testing.T) {
 		code int
 		want string
 	}{
-		{"groups set-route couriers fastest", 2, `routing function "fastest" is unknown; there are affinity, cel`},
+		{"groups set-route couriers fastest", 2, `unknown routing function "fastest"; want one of affinity, cel`},
 		{"groups set-route couriers cel", 2, "the source is empty"},
 		{"groups set-route couriers cel consumers.filter(c,", 2, "line 1, column"},
 		{"groups set-route couriers cel mesage.tier", 2, "line 1, column 1"},

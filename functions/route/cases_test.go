@@ -54,8 +54,8 @@ func (b *bench) work(queue string, kind routing.MoveKind) (done int) {
 
 var onDelivery = strings.Replace(couriers, "explicit", "on_delivery", 1)
 
-// TestWhatIsFinishedDoesNotComeBack because of others in its batch (case Q5).
-func TestWhatIsFinishedDoesNotComeBack(t *testing.T) {
+// TestFinishedMessageIsNotReported because of others in its batch (case Q5).
+func TestFinishedMessageIsNotReported(t *testing.T) {
 	inBubble(t, onDelivery, func(b *bench) {
 		b.fault = func(r faults.Request) faults.Fault {
 			if r.Operation == "SendMessageBatch" {
@@ -70,9 +70,9 @@ func TestWhatIsFinishedDoesNotComeBack(t *testing.T) {
 	})
 }
 
-// TestNobodyWaitsWhoseConsumerHasSaidNo (case Q20): a decline, a queue that is gone, a function that fails or cannot be
+// TestDeclinedMessageMovesOnAtOnce (case Q20): a decline, a queue that is gone, a function that fails or cannot be
 // called: each reroutes at once.
-func TestNobodyWaitsWhoseConsumerHasSaidNo(t *testing.T) {
+func TestDeclinedMessageMovesOnAtOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		yaml string
 		no   func(b *bench)
@@ -89,7 +89,7 @@ func TestNobodyWaitsWhoseConsumerHasSaidNo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, c.yaml, func(b *bench) {
-				b.Router.Forwarder = b.withFunctions(c.yaml)
+				b.setup.Router.Forwarder = b.withFunctions(c.yaml)
 				ids := b.send("hello")
 				start := time.Now()
 				b.invoke()
@@ -113,7 +113,7 @@ func (b *bench) withFunctions(yaml string) routing.Forwarder {
 	if err != nil {
 		b.Fatal(err)
 	}
-	r, err := setup.NewRouting(cfg, setup.Clients{SQS: sqs.NewFromConfig(b.account.Config("route")), Lambda: functions{b}}, b.Logger)
+	r, err := setup.NewRouting(cfg, setup.Clients{SQS: sqs.NewFromConfig(b.account.Config("route")), Lambda: functions{b}}, b.setup.Logger)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -130,12 +130,12 @@ func (f functions) Invoke(ctx context.Context, name string, _ []byte) ([]byte, s
 	return nil, "", err
 }
 
-// TestTheIngressQueueIsNotFed by its own router (case Q15): a consumer that joins with it as its target gets nothing.
-func TestTheIngressQueueIsNotFed(t *testing.T) {
+// TestNothingIsForwardedToAnIngressQueue by its own router (case Q15): a consumer that joins with it as its target gets nothing.
+func TestNothingIsForwardedToAnIngressQueue(t *testing.T) {
 	for _, target := range []string{ingress, "arn:aws:sqs:us-east-1:000000000000:" + ingress} {
 		t.Run(target, func(t *testing.T) {
 			inBubble(t, couriers, func(b *bench) {
-				control := b.Router.Groups.(*routingdb.Groups).Control
+				control := b.setup.Router.Groups.(*routingdb.Groups).Control
 				if err := control.Join(b.Context(), group, routing.Consumer{ID: "a-loop", Target: "sqs:" + target, ConsumerState: routing.ConsumerState{MaxInFlight: 10}}, "test"); err != nil {
 					b.Fatal(err)
 				}
@@ -149,8 +149,8 @@ func TestTheIngressQueueIsNotFed(t *testing.T) {
 	}
 }
 
-// TestNoMessageIsBegunWithoutTheTimeToEndIt: it is shown again at once.
-func TestNoMessageIsBegunWithoutTheTimeToEndIt(t *testing.T) {
+// TestMessageIsGivenBackWithoutTime: it is shown again at once.
+func TestMessageIsGivenBackWithoutTime(t *testing.T) {
 	inBubble(t, couriers, func(b *bench) {
 		ids := b.send("hello")
 		m := b.receive(ingress)[0]
@@ -168,9 +168,9 @@ func TestNoMessageIsBegunWithoutTheTimeToEndIt(t *testing.T) {
 	})
 }
 
-// TestNoMessageIsLostOrAcceptedTwice while every third answer that the function waits for is lost, every seventh
+// TestMessageIsAcceptedExactlyOnce while every third answer that the function waits for is lost, every seventh
 // request is refused, batches are done in part, and one of the consumers never accepts.
-func TestNoMessageIsLostOrAcceptedTwice(t *testing.T) {
+func TestMessageIsAcceptedExactlyOnce(t *testing.T) {
 	inBubble(t, couriers, func(b *bench) {
 		b.fault = func(r faults.Request) faults.Fault {
 			n := r.Seq * 0x9e3779b97f4a7c15 >> 33 // without a period, which could hit the same request of each round
@@ -209,9 +209,9 @@ func TestNoMessageIsLostOrAcceptedTwice(t *testing.T) {
 	})
 }
 
-// TestNoDeliveryIsLost likewise, where it counts as acceptance: every message has reached a consumer, and only one. A third
+// TestDeliveriesAreKept likewise, where it counts as acceptance: every message has reached a consumer, and only one. A third
 // of the answers is lost, without a period: one message whose every round has three requests would never hear the same one's.
-func TestNoDeliveryIsLost(t *testing.T) {
+func TestDeliveriesAreKept(t *testing.T) {
 	inBubble(t, onDelivery, func(b *bench) {
 		b.fault = func(r faults.Request) faults.Fault {
 			if r.Seq*0x9e3779b97f4a7c15>>33%3 == 0 {
@@ -249,8 +249,8 @@ func TestNoDeliveryIsLost(t *testing.T) {
 	})
 }
 
-// TestTablesThatThrottleDoNotKillMessages (case Q11): they come back and are forwarded once, whatever the receive count.
-func TestTablesThatThrottleDoNotKillMessages(t *testing.T) {
+// TestThrottledTablesKeepMessages (case Q11): they come back and are forwarded once, whatever the receive count.
+func TestThrottledTablesKeepMessages(t *testing.T) {
 	inBubble(t, couriers, func(b *bench) {
 		b.fault = func(r faults.Request) (f faults.Fault) {
 			if r.Service == "dynamodb" {
@@ -275,8 +275,8 @@ func TestTablesThatThrottleDoNotKillMessages(t *testing.T) {
 	})
 }
 
-// TestADeadLetterThatIsSentBackIsRoutedAnew, one that was a row's, too; its receipt stays dead.
-func TestADeadLetterThatIsSentBackIsRoutedAnew(t *testing.T) {
+// TestDeadLetterThatIsMovedBackIsRoutedAgain, one that was a row's, too; its receipt stays dead.
+func TestDeadLetterThatIsMovedBackIsRoutedAgain(t *testing.T) {
 	inBubble(t, couriers, func(b *bench) {
 		row := strings.Repeat("0a", 32)
 		in := &sqs.SendMessageInput{QueueUrl: b.url(ingress), MessageBody: aws.String("hello")}
@@ -300,8 +300,8 @@ func TestADeadLetterThatIsSentBackIsRoutedAnew(t *testing.T) {
 	})
 }
 
-// TestARowThatIsSentTwiceIsNoSecondMessage: its id stands in for that of SQS.
-func TestARowThatIsSentTwiceIsNoSecondMessage(t *testing.T) {
+// TestRowSentTwiceIsOneMessage: its id stands in for that of SQS.
+func TestRowSentTwiceIsOneMessage(t *testing.T) {
 	inBubble(t, couriers, func(b *bench) {
 		in := &sqs.SendMessageInput{QueueUrl: b.url(ingress), MessageBody: aws.String("hello"), MessageAttributes: attributesOf(schema.MessageIDAttribute, strings.Repeat("0b", 32))}
 		for range 2 {
@@ -320,8 +320,8 @@ func TestARowThatIsSentTwiceIsNoSecondMessage(t *testing.T) {
 	})
 }
 
-// TestNobodyIsGivenMoreThanItsLimit though it reads nothing: what waits in its queue is its own, too.
-func TestNobodyIsGivenMoreThanItsLimit(t *testing.T) {
+// TestConsumerGetsAtMostItsLimit though it reads nothing: what waits in its queue is its own, too.
+func TestConsumerGetsAtMostItsLimit(t *testing.T) {
 	inBubble(t, strings.Replace(couriers, "{north: {sqs: north}, south: {sqs: south}}", "{north: {sqs: north, max_in_flight: 3}}", 1), func(b *bench) {
 		b.send("1", "2", "3", "4", "5", "6", "7")
 		b.run(20 * time.Second)
@@ -334,9 +334,9 @@ func TestNobodyIsGivenMoreThanItsLimit(t *testing.T) {
 	})
 }
 
-// TestNoConsumerIsForgottenThatWasAwayForAWhile: the only one there is gets its message once it can be reached, however
+// TestConsumerThatWasAwayIsPickedAgain: the only one there is gets its message once it can be reached, however
 // often its deadline was moved before.
-func TestNoConsumerIsForgottenThatWasAwayForAWhile(t *testing.T) {
+func TestConsumerThatWasAwayIsPickedAgain(t *testing.T) {
 	inBubble(t, strings.Replace(couriers, "{north: {sqs: north}, south: {sqs: south}}", "{north: {sqs: later}}", 1), func(b *bench) {
 		b.send("hello")
 		b.run(10 * time.Minute)

@@ -32,7 +32,7 @@ type record struct {
 	err    error
 }
 
-var errEvent = errors.New(`the event has no "Records" of an SQS queue: is the function connected to something else?`)
+var errEvent = errors.New(`the event has no "Records" of an SQS queue: connect the function to an ingress queue only`)
 
 // messageID is what an envelope may carry. Ids of SQS are UUIDs.
 var messageID = regexp.MustCompile(`^[!-~]{1,100}$`)
@@ -77,17 +77,17 @@ func (r *record) check(err error) error {
 	var wrong *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &wrong):
-		return fmt.Errorf("%.80q is of the wrong type", wrong.Field)
+		return fmt.Errorf("%.80q has the wrong type", wrong.Field)
 	case err != nil:
-		return errors.New("an attribute is not in Base64")
+		return errors.New("an attribute is not valid Base64")
 	case !messageID.MatchString(r.MessageID):
-		return errors.New("messageId is none of SQS")
+		return errors.New("messageId is not 1 to 100 visible ASCII characters")
 	case r.EventSource != "aws:sqs":
 		return errors.New("eventSource is not aws:sqs")
 	case r.ReceiptHandle == nil || *r.ReceiptHandle == "":
 		return errors.New("receiptHandle is missing")
 	case len(*r.ReceiptHandle) > maxHandle:
-		return errors.New("receiptHandle is none of SQS: there is no room for it in an envelope")
+		return fmt.Errorf("receiptHandle exceeds %d bytes", maxHandle)
 	case r.Body == nil || *r.Body == "":
 		return errors.New("body is missing")
 	}
@@ -110,7 +110,7 @@ func checkAttribute(a events.SQSMessageAttribute) error {
 	case a.DataType == "":
 		return errors.New("it has no dataType")
 	case len(a.StringListValues)+len(a.BinaryListValues) > 0:
-		return errors.New("lists cannot be sent on")
+		return errors.New("lists cannot be forwarded")
 	case value == nil || *value == "":
 		return errors.New("it has no value of its type")
 	}
@@ -120,7 +120,7 @@ func checkAttribute(a events.SQSMessageAttribute) error {
 // name is the record's in logs.
 func (r *record) name() string {
 	if !messageID.MatchString(r.MessageID) {
-		return "of an id that is none"
+		return "with an invalid messageId"
 	}
 	return r.MessageID
 }
@@ -156,7 +156,7 @@ func (r *record) number(name string) int64 {
 	return max(0, n)
 }
 
-// sentAt is when the message came into the queue; zero if nobody knows.
+// sentAt is when the message came into the queue; zero if unknown.
 func (r *record) sentAt() time.Time {
 	if n := r.number("SentTimestamp"); n > 0 {
 		return time.UnixMilli(n)

@@ -85,7 +85,7 @@ func (*refusing) Snapshot(context.Context, string) (routing.Snapshot, error) {
 
 func (r *refusing) Hold(_ context.Context, holds []routing.Hold) []error {
 	for _, h := range holds {
-		r.messages = append(r.messages, h.Incoming)
+		r.messages = append(r.messages, h.Message)
 	}
 	return make([]error, len(holds))
 }
@@ -94,8 +94,8 @@ func (*refusing) Delete(_ context.Context, messages []routing.Incoming) []error 
 	return make([]error, len(messages))
 }
 
-// TestNoRecordIsReadOver because there is another list of that name: what is not reported is deleted.
-func TestNoRecordIsReadOver(t *testing.T) {
+// TestEveryRecordIsRead because there is another list of that name: what is not reported is deleted.
+func TestEveryRecordIsRead(t *testing.T) {
 	t.Parallel()
 	for _, event := range []string{
 		`{"Records": [{"messageId": "a"}], "Records": [{"messageId": "b"}]}`,

@@ -15,7 +15,7 @@ import (
 )
 
 // handler translates between Lambda and the router.
-type handler struct{ *setup.Routing }
+type handler struct{ setup *setup.Routing }
 
 // handle routes a batch. Only what it does not report is deleted, so that every message that is not at its end is
 // reported, and one that cannot be read, too. An error, which keeps the whole batch, is left for what cannot be
@@ -35,24 +35,24 @@ func (h *handler) handle(ctx context.Context, event json.RawMessage) (events.SQS
 	for _, r := range records {
 		in, err := h.incoming(r)
 		if err != nil {
-			h.Logger.ErrorContext(ctx, "the record stays in its queue: it cannot be routed", "record", r.name(), "error", err.Error())
+			h.setup.Logger.ErrorContext(ctx, "the record cannot be routed and stays in its queue", "record", r.name(), "error", err.Error())
 			kept = append(kept, r.MessageID)
 			continue
 		}
 		batch, ids = append(batch, in), append(ids, r.MessageID)
 	}
-	observer := h.Observer(requestID)
-	for i, handled := range h.Router.Route(ctx, batch) {
+	observer := h.setup.Observer(requestID)
+	for i, handled := range h.setup.Router.Route(ctx, batch) {
 		observer.Routed(handled)
 		if handled.Kept {
 			kept = append(kept, ids[i])
 		}
 	}
 	if err := observer.Flush(); err != nil { // what was routed stays routed
-		h.Logger.ErrorContext(ctx, "no metrics", "error", err.Error())
+		h.setup.Logger.ErrorContext(ctx, "metrics could not be written", "error", err.Error())
 	}
 	if unnamed > 0 {
-		return events.SQSEventResponse{}, fmt.Errorf("%d of %d records have no messageId of SQS, so that the whole batch stays: is the function connected to something else?",
+		return events.SQSEventResponse{}, fmt.Errorf("%d of %d records have no messageId, so that the whole batch stays: connect the function to an ingress queue only",
 			unnamed, unnamed+len(records))
 	}
 	return response(kept), nil
@@ -63,12 +63,12 @@ func (h *handler) incoming(r record) (routing.Incoming, error) {
 	if r.err != nil {
 		return routing.Incoming{}, r.err
 	}
-	group := h.Group(r.EventSourceARN)
+	group := h.setup.Group(r.EventSourceARN)
 	switch {
 	case strings.HasSuffix(r.EventSourceARN, ".fifo"):
-		return routing.Incoming{}, fmt.Errorf("queue %.160q is FIFO: an ingress queue is a standard queue", r.EventSourceARN)
+		return routing.Incoming{}, fmt.Errorf("queue %.160q is FIFO: an ingress queue must be a standard queue", r.EventSourceARN)
 	case group == "":
-		return routing.Incoming{}, fmt.Errorf("queue %.160q is the ingress queue of no group of the configuration", r.EventSourceARN)
+		return routing.Incoming{}, fmt.Errorf("queue %.160q is not the ingress queue of a configured group", r.EventSourceARN)
 	}
 	return r.source().Incoming(group, *r.ReceiptHandle, r.sentAt(), r.receives()), nil
 }

@@ -50,9 +50,9 @@ func attributes(n int) members {
 	return all
 }
 
-// TestNoEventIsMistaken sends raw events to the function's own binary over the runtime API. Each has one record in
+// TestEventsAreReadOrKept sends raw events to the function's own binary over the runtime API. Each has one record in
 // order besides, which must be forwarded and kept whatever the others are. The names are those of cases.
-func TestNoEventIsMistaken(t *testing.T) {
+func TestEventsAreReadOrKept(t *testing.T) {
 	t.Parallel()
 	r := functiontest.NewRouter(t, "landfall", couriers, "north", "south")
 	const elsewhere = "arn:aws:sqs:us-east-1:000000000000:"
@@ -149,15 +149,15 @@ func TestNoEventIsMistaken(t *testing.T) {
 			t.Errorf("%q is in the output", secret)
 		}
 	}
-	for _, said := range []string{"is the ingress queue of no group", "is FIFO", "is of the wrong type", "oversize", "receive_count", "max_wait", "lease_lost"} {
+	for _, said := range []string{"is not the ingress queue of a configured group", "is FIFO", "has the wrong type", "oversize", "receive_count", "max_wait", "lease_lost"} {
 		if !strings.Contains(log, said) {
 			t.Errorf("nothing in the output says %q", said)
 		}
 	}
 }
 
-// TestTheSampleEventIsNotMistaken: the one that a person tries first (case Q8).
-func TestTheSampleEventIsNotMistaken(t *testing.T) {
+// TestSampleEventIsRouted: the one that a person tries first (case Q8).
+func TestSampleEventIsRouted(t *testing.T) {
 	t.Parallel()
 	r := functiontest.NewRouter(t, "landfall", strings.Replace(couriers, "consumers:", "max_wait: 95h\n    consumers:", 1), "north", "south")
 	sample, err := os.ReadFile("../../events/route.json")

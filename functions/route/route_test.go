@@ -23,9 +23,9 @@ groups:
     consumers: {north: {sqs: north}, south: {sqs: south}}
 `
 
-// TestAMessageIsNeitherLostNorChangedOnItsWayThroughTheBuiltFunction: from the ingress queue to the first consumer,
+// TestBuiltFunctionForwardsMessagesUnchanged: from the ingress queue to the first consumer,
 // on to the second when the first does not accept in time, and out of the ingress queue when that one does.
-func TestAMessageIsNeitherLostNorChangedOnItsWayThroughTheBuiltFunction(t *testing.T) {
+func TestBuiltFunctionForwardsMessagesUnchanged(t *testing.T) {
 	t.Parallel()
 	r := functiontest.NewRouter(t, "acme", couriers, "north", "south")
 	every := make([]byte, 256)
@@ -92,8 +92,8 @@ func TestAMessageIsNeitherLostNorChangedOnItsWayThroughTheBuiltFunction(t *testi
 	}
 }
 
-// TestTheBuiltFunctionDoesNotStartWithoutGroups: it would fail every event.
-func TestTheBuiltFunctionDoesNotStartWithoutGroups(t *testing.T) {
+// TestBuiltFunctionNeedsGroups: it would fail every event.
+func TestBuiltFunctionNeedsGroups(t *testing.T) {
 	t.Parallel()
 	r := functiontest.NewRouter(t, "landfall", "destinations:\n  charge: {http: https://api.example.com, deduplicates: never}\n")
 	if result := r.Invoke(`{"Records": []}`); result.FunctionError == "" || !strings.Contains(r.Output.String(), "landfall.json: no groups") {

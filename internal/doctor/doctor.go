@@ -18,7 +18,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/landfall-dev/landfall/internal/config"
-	"github.com/landfall-dev/landfall/internal/routingdb"
+	"github.com/landfall-dev/landfall/internal/routesqs"
 )
 
 // readTimeout bounds one call of AWS with its retries.
@@ -74,7 +74,7 @@ func Examine(ctx context.Context, in Installation) []Finding {
 		in: in, tables: dynamodb.NewFromConfig(in.SDK), queues: sqs.NewFromConfig(in.SDK), mappings: lambda.NewFromConfig(in.SDK),
 		ingress: map[string]string{},
 	}
-	e.urls = routingdb.NewQueues(e.queues)
+	e.urls = routesqs.NewQueues(e.queues)
 	e.examine(ctx)
 	return e.findings
 }
@@ -84,7 +84,7 @@ type examination struct {
 	in       Installation
 	tables   *dynamodb.Client
 	queues   *sqs.Client
-	urls     *routingdb.Queues
+	urls     *routesqs.Queues
 	mappings *lambda.Client
 
 	findings []Finding

@@ -13,8 +13,6 @@ import (
 	"github.com/landfall-dev/landfall/internal/routing"
 )
 
-var _ routing.Observer = (*Observer)(nil)
-
 // Routed counts what happened to a message. It logs the message, unless that is a plain success outside the sample.
 func (o *Observer) Routed(h routing.Handled) {
 	o.mu.Lock()
@@ -67,7 +65,7 @@ func routedLevel(h routing.Handled) slog.Level {
 func troubleOf(err error) string {
 	var unknown *routing.UnknownConsumerSelectedError
 	var evaluation *routing.EvaluationError
-	var delivery *routing.DeliveryError
+	var delivery *routing.ForwardError
 	switch {
 	case err == nil:
 		return ""

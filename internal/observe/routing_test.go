@@ -59,8 +59,8 @@ func TestMessageLeavesItsLine(t *testing.T) {
 		"rerouted":              {forwarded(rerouted), `{"level":"WARN","msg":"routed",` + message + `"state":"pending","attempt":2,"kept":true,"forwards":1,"consumer":"south","rerouted_from":["north"],"reroutes":[{"from":"north","to":"south","end":"lapsed","delay_ms":1250}],"held_s":30,"age_s":1.5}`},
 		"no consumer is available": {forwarded(troubled(routing.ErrNoConsumerAvailable), func(h *routing.Handled) { h.Receipt, h.Forwards = routing.Receipt{}, 0 }),
 			`{"level":"INFO","msg":"routed",` + message + `"state":"none","attempt":0,"kept":true,"forwards":0,"held_s":30,"age_s":1.5,"trouble":"no_consumer","error":"no consumer available"}`},
-		"unanswered": {forwarded(troubled(&routing.DeliveryError{Consumer: "north", Text: "NoAnswer"})),
-			`{"level":"WARN","msg":"routed",` + message + `"state":"pending","attempt":1,"kept":true,"forwards":1,"consumer":"north","held_s":30,"age_s":1.5,"trouble":"delivery","error":"deliver to north: NoAnswer"}`},
+		"unanswered": {forwarded(troubled(&routing.ForwardError{Consumer: "north", Text: "NoAnswer"})),
+			`{"level":"WARN","msg":"routed",` + message + `"state":"pending","attempt":1,"kept":true,"forwards":1,"consumer":"north","held_s":30,"age_s":1.5,"trouble":"delivery","error":"forward to north: NoAnswer"}`},
 		"function failed": {forwarded(troubled(&routing.EvaluationError{Failure: routing.Crashed, Function: "0123456789abcdef0123", Cause: errors.New("secrets")})),
 			`{"level":"WARN","msg":"routed",` + message + `"state":"pending","attempt":1,"kept":true,"forwards":1,"consumer":"north","held_s":30,"age_s":1.5,"trouble":"evaluation","error":"routing function 0123456789abcdef crashed"}`},
 		"table failed": {forwarded(troubled(errors.New("get receipt: throttled"))),
@@ -106,7 +106,7 @@ func TestMetricsOfGroupsAreCountedOnceEach(t *testing.T) {
 	}
 	for _, h := range []routing.Handled{
 		forwarded(), forwarded(accepted), forwarded(rerouted), forwarded(declined), forwarded(rerouted, accepted, func(h *routing.Handled) { h.Reroutes = nil }),
-		forwarded(troubled(&routing.DeliveryError{})), forwarded(troubled(&routing.UnknownConsumerSelectedError{})), forwarded(troubled(&routing.EvaluationError{})),
+		forwarded(troubled(&routing.ForwardError{})), forwarded(troubled(&routing.UnknownConsumerSelectedError{})), forwarded(troubled(&routing.EvaluationError{})),
 		forwarded(troubled(routing.ErrNoConsumerAvailable), func(h *routing.Handled) { h.Forwards = 0 }), forwarded(troubled(routing.ErrLeaseLost)), forwarded(troubled(errGone)),
 		forwarded(func(h *routing.Handled) { h.GivenBack, h.Forwards = true, 0 }), forwarded(func(h *routing.Handled) { h.Extended = true }),
 		forwarded(accepted, func(h *routing.Handled) { h.Receipt.State = routing.Dead }),

@@ -53,8 +53,8 @@ func (e *SourceError) Error() string {
 
 // celFunction is a compiled expression.
 type celFunction struct {
-	hash string
-	*celPrograms
+	hash     string
+	programs *celPrograms
 }
 
 // celPrograms are an expression that counts its cost, and one that does not, for questions that are small.
@@ -72,7 +72,7 @@ type celPrograms struct {
 //	attempt     from 1
 //
 // and its value is the consumer to pick: its id, the consumer itself, or a list of either, of which the first
-// counts. null, "" and the empty list pick nobody. Numbers compare whatever their types. A condition (of ?:,
+// counts. null, "" and the empty list pick no consumer. Numbers of different types compare by value. A condition (of ?:,
 // exists, all, exists_one, filter and map) in which a missing field makes the difference is false; anywhere
 // else a missing field is a failure.
 //
@@ -82,7 +82,7 @@ func Compile(source string) (routing.Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &celFunction{hash: Spec{Kind: CEL, Argument: source}.Hash(), celPrograms: programs}, nil
+	return &celFunction{hash: Spec{Kind: CEL, Argument: source}.Hash(), programs: programs}, nil
 }
 
 // CheckCEL reports what [Compile] would.
@@ -186,9 +186,9 @@ func (f *celFunction) Hash() string { return f.hash }
 func (f *celFunction) Select(ctx context.Context, q routing.Question) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, celTimeout)
 	defer cancel()
-	program := f.counted
-	if f.bound.small(q) {
-		program = f.uncounted
+	program := f.programs.counted
+	if f.programs.bound.small(q) {
+		program = f.programs.uncounted
 	}
 	value, _, err := program.ContextEval(ctx, newActivation(q))
 	if err != nil {
@@ -205,13 +205,13 @@ func (f *celFunction) Select(ctx context.Context, q routing.Question) (string, e
 	return id, nil
 }
 
-// picked is the id that a value picks, "" for nobody.
+// picked returns the id that a value picks, "" for no consumer.
 func picked(value ref.Val) (string, error) {
 	switch v := value.(type) {
 	case types.String:
 		return string(v), nil
 	case *consumer:
-		return v.ID, nil
+		return v.consumer.ID, nil
 	case types.Null:
 		return "", nil
 	case traits.Lister:

@@ -112,7 +112,7 @@ func TestCELPicks(t *testing.T) {
 	}
 }
 
-func TestCELFailureIsNotTakenForAChoiceAndTellsNothing(t *testing.T) {
+func TestCELFailureIsAnErrorWithoutContent(t *testing.T) {
 	t.Parallel()
 	for _, source := range []string{
 		`message.missing`,
@@ -144,7 +144,7 @@ func TestCELFailureIsNotTakenForAChoiceAndTellsNothing(t *testing.T) {
 	}
 }
 
-func TestCELSourceErrorsDoNotComeWithoutTheirPlace(t *testing.T) {
+func TestCELSourceErrorsHaveAPosition(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		source       string
@@ -191,7 +191,7 @@ func TestCELSourceErrorsDoNotComeWithoutTheirPlace(t *testing.T) {
 	}
 }
 
-func TestCELWorkWithoutEndEnds(t *testing.T) {
+func TestCELEvaluationIsBounded(t *testing.T) {
 	const megabyte = 1 << 20
 	many := func(q *routing.Question) {
 		q.Candidates = slices.Repeat(q.Candidates[2:], 400)
@@ -237,7 +237,7 @@ func TestCELWorkWithoutEndEnds(t *testing.T) {
 	}
 }
 
-func TestCELWorkOnLongValuesIsNeverCheap(t *testing.T) {
+func TestCELChargesForLongValues(t *testing.T) {
 	t.Parallel()
 	long := types.String(strings.Repeat("x", 1<<20))
 	list := types.NewStringList(types.DefaultTypeAdapter, make([]string, 5000))
@@ -266,7 +266,7 @@ func TestCELWorkOnLongValuesIsNeverCheap(t *testing.T) {
 	}
 }
 
-func TestCELWorkIsNotLeftUncountedWhereItMayGrow(t *testing.T) {
+func TestCELCountsCostWhereItMayGrow(t *testing.T) {
 	t.Parallel()
 	groupOf := func(n int) func(*routing.Question) {
 		return func(q *routing.Question) { q.Candidates = idle(n) }
@@ -304,7 +304,7 @@ func TestCELWorkIsNotLeftUncountedWhereItMayGrow(t *testing.T) {
 	}
 }
 
-func TestCELDoesNotOutliveItsContext(t *testing.T) {
+func TestCELEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	f, err := Compile(`consumers.exists(a, consumers.exists(b, a.id == b.id + "x")) ? "a" : "c"`)
 	if err != nil {
@@ -319,7 +319,7 @@ func TestCELDoesNotOutliveItsContext(t *testing.T) {
 	}
 }
 
-func TestCELAnswersDoNotMixBetweenConcurrentQuestions(t *testing.T) {
+func TestConcurrentCELQuestionsAreIndependent(t *testing.T) {
 	t.Parallel()
 	f, err := Compile(`consumers.filter(c, c.id == message.to)`)
 	if err != nil {

@@ -55,7 +55,7 @@ func (b bound) small(q routing.Question) bool {
 	}
 	list, text := max(b.literal, uint64(len(q.Candidates)), uint64(len(q.Message.Fields)), uint64(len(q.Message.Attributes)), 1), b.text
 	for _, f := range q.Message.Fields {
-		text = max(text, uint64(len(f.Text)), uint64(len(f.Name)))
+		text = max(text, uint64(len(f.Value.Text)), uint64(len(f.Name)))
 	}
 	for name, value := range q.Message.Attributes {
 		text = max(text, uint64(len(value)), uint64(len(name)))

@@ -10,7 +10,7 @@ import (
 
 // costs charges calls by the length of what they are given. The library's own costs do not see the length
 // where the types are known only when it runs, as those of a message's fields are, and it joins lists for free:
-// joined lists share memory until somebody walks them, but one doubled thirty times is walked for ever.
+// joined lists share memory until they are walked, but a list that was doubled thirty times takes too long to walk.
 type costs struct{}
 
 // CallCost implements [interpreter.ActualCostEstimator].

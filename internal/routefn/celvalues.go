@@ -14,39 +14,39 @@ import (
 
 // activation gives an expression its variables, each made when it is first asked for.
 type activation struct {
-	routing.Question
+	question            routing.Question
 	message, attributes ref.Val
 	consumers           ref.Val
 }
 
-func newActivation(q routing.Question) *activation { return &activation{Question: q} }
+func newActivation(q routing.Question) *activation { return &activation{question: q} }
 
 // ResolveName implements [cel.Activation].
 func (a *activation) ResolveName(name string) (any, bool) {
 	switch name {
 	case "message":
 		if a.message == nil {
-			a.message = &fields{all: a.Message.Fields}
+			a.message = &fields{all: a.question.Message.Fields}
 		}
 		return a.message, true
 	case "attributes":
 		if a.attributes == nil {
-			a.attributes = attributes(a.Message.Attributes)
+			a.attributes = attributes(a.question.Message.Attributes)
 		}
 		return a.attributes, true
 	case "consumers":
 		if a.consumers == nil {
-			all := make([]consumer, len(a.Candidates))
-			values := make([]ref.Val, len(a.Candidates))
-			for i := range a.Candidates {
-				all[i].Consumer = &a.Candidates[i]
+			all := make([]consumer, len(a.question.Candidates))
+			values := make([]ref.Val, len(a.question.Candidates))
+			for i := range a.question.Candidates {
+				all[i].consumer = &a.question.Candidates[i]
 				values[i] = &all[i]
 			}
 			a.consumers = types.NewRefValList(types.DefaultTypeAdapter, values)
 		}
 		return a.consumers, true
 	case "attempt":
-		return types.Int(a.Attempt), true
+		return types.Int(a.question.Attempt), true
 	}
 	return nil, false
 }
@@ -155,7 +155,7 @@ func valueOf(v routing.Value) ref.Val {
 }
 
 // consumer is a candidate as a CEL object.
-type consumer struct{ *routing.Consumer }
+type consumer struct{ consumer *routing.Consumer }
 
 // consumerName cannot be written in an expression, so that none can make a consumer.
 const consumerName = "@consumer"
@@ -214,7 +214,7 @@ func (c *consumer) Get(index ref.Val) ref.Val {
 	if !found {
 		return types.NewErr("a consumer has no such field")
 	}
-	return f.from(c.Consumer)
+	return f.from(c.consumer)
 }
 
 // IsSet implements [traits.FieldTester].
@@ -230,14 +230,14 @@ func (c *consumer) IsSet(field ref.Val) ref.Val {
 // Equal implements [ref.Val].
 func (c *consumer) Equal(other ref.Val) ref.Val {
 	o, ok := other.(*consumer)
-	return types.Bool(ok && c.ID == o.ID)
+	return types.Bool(ok && c.consumer.ID == o.consumer.ID)
 }
 
 // Type implements [ref.Val].
 func (c *consumer) Type() ref.Type { return consumerType }
 
 // Value implements [ref.Val].
-func (c *consumer) Value() any { return c.Consumer }
+func (c *consumer) Value() any { return c.consumer }
 
 // ConvertToNative implements [ref.Val].
 func (c *consumer) ConvertToNative(reflect.Type) (any, error) {

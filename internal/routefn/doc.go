@@ -1,6 +1,6 @@
-// Package routefn has the routing functions: built-in ones, CEL expressions, and Lambda functions. A [Spec] says
-// which, [Functions] makes it a [routing.Function], once for as long as the process lives.
+// Package routefn implements the routing functions: built-in ones, CEL expressions, and Lambda functions. [Functions] makes
+// a [routing.Function] of a [Spec], once in the life of a process.
 //
-// A function is named by its content, never changes, and is never random: the same question has the same
-// answer. Who may be picked at all is not decided here but by package routing, before any function is asked.
+// A function is named by its content, never changes, and is never random: the same question has the same answer. Package
+// routing decides which consumers are candidates before it asks a function.
 package routefn

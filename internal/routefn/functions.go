@@ -63,7 +63,7 @@ func (f *Functions) make(s Spec) (routing.Function, error) {
 	}
 	if s.Kind == Lambda {
 		if f.Invoke == nil {
-			return nil, errors.New("routing function lambda: there is nothing here that can call it")
+			return nil, errors.New("routing function lambda: Functions.Invoke is not set")
 		}
 		return &lambda{hash: s.Hash(), name: s.Argument, invoke: f.Invoke}, nil
 	}

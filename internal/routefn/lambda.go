@@ -29,7 +29,7 @@ type lambda struct {
 func (l *lambda) Hash() string { return l.hash }
 
 // Select sends {"message": {"id", "fields", "attributes"}, "attempt", "consumers": [...]} and expects
-// {"consumer": "<id>"}, with null or "" for nobody.
+// {"consumer": "<id>"}, with null or "" to pick no consumer.
 func (l *lambda) Select(ctx context.Context, q routing.Question) (string, error) {
 	payload, err := json.Marshal(asked(q))
 	if err != nil {
@@ -58,7 +58,7 @@ func (l *lambda) Select(ctx context.Context, q routing.Question) (string, error)
 			return "", nil
 		}
 	}
-	return "", l.failed(routing.Crashed, errors.New(`"consumer" in its answer is missing or no text`))
+	return "", l.failed(routing.Crashed, errors.New(`"consumer" in its answer is missing or not a string`))
 }
 
 func (l *lambda) failed(how routing.EvaluationFailure, cause error) error {

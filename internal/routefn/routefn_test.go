@@ -95,7 +95,7 @@ func TestBuiltIns(t *testing.T) {
 	}
 }
 
-func TestRendezvousMovesNoValueThatItNeedNot(t *testing.T) {
+func TestRendezvousMovesFewValues(t *testing.T) {
 	t.Parallel()
 	f := get(t, Rendezvous, "customer")
 	ask := func(i int, candidates []routing.Consumer) routing.Question {
@@ -161,7 +161,7 @@ func TestRendezvousMovesNoValueThatItNeedNot(t *testing.T) {
 	}
 }
 
-func TestPicksOfTodayAreThoseOfTomorrow(t *testing.T) {
+func TestPicksAreStableAcrossVersions(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[Kind]string{
 		Rendezvous: "c06 c08 c03 c09", Weighted: "c04 c00 c00 c04", LeastLoaded: "c06 c08 c03 c09",
@@ -182,7 +182,7 @@ func TestPicksOfTodayAreThoseOfTomorrow(t *testing.T) {
 	}
 }
 
-func TestWeightedIsNeitherRandomNorAgainstTheWeights(t *testing.T) {
+func TestWeightedFollowsTheWeights(t *testing.T) {
 	t.Parallel()
 	f := get(t, Weighted, "")
 	all := idle(3)
@@ -210,7 +210,7 @@ func TestWeightedIsNeitherRandomNorAgainstTheWeights(t *testing.T) {
 	}
 }
 
-func TestIdleGroupIsNotGivenEverythingOnItsFirstMember(t *testing.T) {
+func TestIdleGroupSharesMessages(t *testing.T) {
 	t.Parallel()
 	f := get(t, LeastLoaded, "")
 	given := map[string]int{}
@@ -249,7 +249,7 @@ func TestSpecs(t *testing.T) {
 	}
 }
 
-func TestFunctionsAreNotTakenForEachOther(t *testing.T) {
+func TestFunctionsHaveDistinctHashes(t *testing.T) {
 	t.Parallel()
 	source := `consumers.filter(c, c.has_capacity)`
 	sum := sha256.Sum256([]byte(source))
@@ -274,7 +274,7 @@ func TestFunctionsAreNotTakenForEachOther(t *testing.T) {
 	}
 }
 
-func TestFunctionIsNotCompiledTwiceAndNotTakenFromWhoHoldsIt(t *testing.T) {
+func TestFunctionIsCompiledOnce(t *testing.T) {
 	t.Parallel()
 	var functions Functions
 	source := func(i int) Spec { return Spec{CEL, fmt.Sprintf(`"c%02d"`, i)} }
@@ -392,7 +392,7 @@ func TestLambda(t *testing.T) {
 	}
 }
 
-func TestLambdaIsNotAskedTwiceAndNotToldLessThanThePublicForm(t *testing.T) {
+func TestLambdaIsAskedOnceInThePublicForm(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
 	var got map[string]any

@@ -76,7 +76,7 @@ func (s Spec) check() error {
 			return errors.New("routing function lambda: want a function's name or ARN")
 		}
 	default:
-		return fmt.Errorf("routing function %q is unknown; there are %s", s.Kind, kinds())
+		return fmt.Errorf("unknown routing function %q; want one of %s", s.Kind, kinds())
 	}
 	return nil
 }

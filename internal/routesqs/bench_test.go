@@ -17,7 +17,6 @@ import (
 	"github.com/landfall-dev/landfall/internal/lab/localaws/ledger"
 	"github.com/landfall-dev/landfall/internal/routesqs"
 	"github.com/landfall-dev/landfall/internal/routing"
-	"github.com/landfall-dev/landfall/internal/routingdb"
 )
 
 const ingressARN = "arn:aws:sqs:us-east-1:000000000000:ingress"
@@ -27,7 +26,7 @@ type bench struct {
 	*testing.T
 	*sqs.Client
 	account *localaws.Account
-	queues  *routingdb.Queues
+	queues  *routesqs.Queues
 	// fault happens to every batch.
 	fault atomic.Pointer[faults.Fault]
 }
@@ -44,7 +43,7 @@ func inBubble(t *testing.T, test func(b *bench)) {
 			return faults.Fault{}
 		}})
 		b.Client = sqs.NewFromConfig(b.account.Config("test"))
-		b.queues = routingdb.NewQueues(b.Client)
+		b.queues = routesqs.NewQueues(b.Client)
 		for _, name := range []string{"ingress", "north", "south", "dead"} {
 			if _, err := b.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: &name}); err != nil {
 				t.Fatal(err)
@@ -124,7 +123,7 @@ func (b *bench) forward(ctx context.Context, f *routesqs.Forwarder, target strin
 	var forwards []routing.Forward
 	for _, in := range messages {
 		forwards = append(forwards, routing.Forward{
-			Incoming: in, Consumer: routing.Consumer{ID: "north", Target: target},
+			Message: in, Consumer: routing.Consumer{ID: "north", Target: target},
 			Envelope: routing.Envelope{ID: routing.ID{Group: in.Group, Message: in.ID}, Attempt: 1, Token: "token-of-secrets", Deadline: time.Now(), Handle: in.Handle},
 		})
 	}

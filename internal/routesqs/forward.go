@@ -41,7 +41,7 @@ func (f *Forwarder) Forward(ctx context.Context, forwards []routing.Forward) []r
 		case kind == schema.TargetSQS && f.IsIngress != nil && f.IsIngress(name):
 			answers[i] = routing.Answer{Kind: routing.NotTaken, Text: "its target is an ingress queue"}
 		case kind == schema.TargetSQS && !strings.HasSuffix(name, ".fifo"):
-			queued.entries = append(queued.entries, source(forward.Incoming).with(forward.Envelope.Text()))
+			queued.entries = append(queued.entries, source(forward.Message).with(forward.Envelope.Text()))
 			queued.queues = append(queued.queues, name)
 			places = append(places, i)
 		default:

@@ -22,10 +22,9 @@ import (
 	"github.com/landfall-dev/landfall/internal/lab/localaws/faults"
 	"github.com/landfall-dev/landfall/internal/routesqs"
 	"github.com/landfall-dev/landfall/internal/routing"
-	"github.com/landfall-dev/landfall/internal/routingdb"
 )
 
-func newQueues(b *bench) *routingdb.Queues { return routingdb.NewQueues(b.Client) }
+func newQueues(b *bench) *routesqs.Queues { return routesqs.NewQueues(b.Client) }
 
 // everyByte is all 256 of them.
 func everyByte() []byte {
@@ -40,8 +39,8 @@ func text(kind, value string) types.MessageAttributeValue {
 	return types.MessageAttributeValue{DataType: &kind, StringValue: &value}
 }
 
-// TestNoForwardChangesAMessage (case Q18): the envelope comes in addition, in the place of an older one.
-func TestNoForwardChangesAMessage(t *testing.T) {
+// TestForwardKeepsTheMessage (case Q18): the envelope comes in addition, in the place of an older one.
+func TestForwardKeepsTheMessage(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		from := routesqs.Source{
 			Body: "{\"a\":  1.50}\r\n\t\u2028 \U0001F6A2 </script>", Trace: "Root=1-5759e988-bd862e3fe1be46a994272793", FairGroup: "tenant-7",
@@ -69,8 +68,8 @@ func TestNoForwardChangesAMessage(t *testing.T) {
 	})
 }
 
-// TestNothingIsCalledRefusedThatMayHaveBeenTaken, and nothing is sent twice, whatever goes wrong.
-func TestNothingIsCalledRefusedThatMayHaveBeenTaken(t *testing.T) {
+// TestForwardThatMayHaveBeenTakenIsNotRefused, and nothing is sent twice, whatever goes wrong.
+func TestForwardThatMayHaveBeenTakenIsNotRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		target string
 		fault  faults.Fault
@@ -117,8 +116,8 @@ func TestNothingIsCalledRefusedThatMayHaveBeenTaken(t *testing.T) {
 	}
 }
 
-// TestWhatSQSLeftOutOfABatchIsNotCalledTakenNorRefused (case X4).
-func TestWhatSQSLeftOutOfABatchIsNotCalledTakenNorRefused(t *testing.T) {
+// TestMessageMissingInABatchAnswerIsUnknown (case X4).
+func TestMessageMissingInABatchAnswerIsUnknown(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		b.fault.Store(&faults.Fault{Unprocessed: 1})
 		a := b.forward(b.Context(), b.forwarder(), "sqs:north", message(routesqs.Source{}), message(routesqs.Source{}))
@@ -138,8 +137,8 @@ func (mendacious) SendMessageBatch(context.Context, *sqs.SendMessageBatchInput, 
 	}, nil
 }
 
-// TestAnAnswerThatLeavesAMessageOutSaysNothingOfIt: it may have been taken.
-func TestAnAnswerThatLeavesAMessageOutSaysNothingOfIt(t *testing.T) {
+// TestMessageMissingInAHoldAnswerIsAnError: it may have been taken.
+func TestMessageMissingInAHoldAnswerIsAnError(t *testing.T) {
 	t.Parallel()
 	f := &routesqs.Forwarder{Client: mendacious{}, URL: func(context.Context, string) (string, error) { return "url", nil }}
 	a := (&bench{T: t}).forward(t.Context(), f, "sqs:north", message(routesqs.Source{}), message(routesqs.Source{}))
@@ -148,8 +147,8 @@ func TestAnAnswerThatLeavesAMessageOutSaysNothingOfIt(t *testing.T) {
 	}
 }
 
-// TestNoBatchIsLargerThanSQSTakes (cases P2 and Q19), by count or by bytes, and answers keep their order.
-func TestNoBatchIsLargerThanSQSTakes(t *testing.T) {
+// TestBatchesFitTheLimitsOfSQS (cases P2 and Q19), by count or by bytes, and answers keep their order.
+func TestBatchesFitTheLimitsOfSQS(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		var all []routing.Incoming
 		for i := range 25 {
@@ -194,8 +193,8 @@ func (p *picky) SendMessageBatch(ctx context.Context, in *sqs.SendMessageBatchIn
 	return p.Client.SendMessageBatch(ctx, in, o...)
 }
 
-// TestOneMessageDoesNotTakeItsBatchAlong when SQS refuses all of it; what is about the sender is not asked again.
-func TestOneMessageDoesNotTakeItsBatchAlong(t *testing.T) {
+// TestRefusedMessageLeavesItsBatchForwarded when SQS refuses all of it; what is about the sender is not asked again.
+func TestRefusedMessageLeavesItsBatchForwarded(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		var all []routing.Incoming
 		for i := range 10 {
@@ -222,8 +221,8 @@ func TestOneMessageDoesNotTakeItsBatchAlong(t *testing.T) {
 	})
 }
 
-// TestWhatNeverLeftIsNotCalledUnknown: a queue that takes connections, and does not shake hands.
-func TestWhatNeverLeftIsNotCalledUnknown(t *testing.T) {
+// TestForwardThatNeverLeftIsNotSent: a queue that takes connections, and does not shake hands.
+func TestForwardThatNeverLeftIsNotSent(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -243,8 +242,8 @@ func TestWhatNeverLeftIsNotCalledUnknown(t *testing.T) {
 	}
 }
 
-// TestNoConsumerIsBlamedForTheLine: whoever asks cannot reach SQS, or SQS cannot say where the queue is.
-func TestNoConsumerIsBlamedForTheLine(t *testing.T) {
+// TestFailedConnectionIsNotTheConsumersRefusal: whoever asks cannot reach SQS, or SQS cannot say where the queue is.
+func TestFailedConnectionIsNotTheConsumersRefusal(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -266,8 +265,8 @@ func TestNoConsumerIsBlamedForTheLine(t *testing.T) {
 	}
 }
 
-// TestOwnAttributesDoNotCount against the room that a message has: forwarding replaces them.
-func TestOwnAttributesDoNotCount(t *testing.T) {
+// TestOwnAttributeIsNotCounted against the room that a message has: forwarding replaces them.
+func TestOwnAttributeIsNotCounted(t *testing.T) {
 	t.Parallel()
 	plain := message(routesqs.Source{Body: "abc", Attributes: map[string]types.MessageAttributeValue{"n": text("Number", "12"), "b": {DataType: aws.String("Binary"), BinaryValue: everyByte()}}})
 	if plain.Bytes != 3+1+6+2+1+6+256 || plain.AttributeCount != 2 {

@@ -40,7 +40,7 @@ var _ routing.Ingress = (*Ingress)(nil)
 // Hold implements [routing.Ingress], ten messages a request.
 func (q *Ingress) Hold(ctx context.Context, holds []routing.Hold) []error {
 	errs := make([]error, len(holds))
-	chunks(holds, func(h routing.Hold) (string, int) { return source(h.Incoming).QueueARN, 0 }, func(queue string, chunk []int) {
+	chunks(holds, func(h routing.Hold) (string, int) { return source(h.Message).QueueARN, 0 }, func(queue string, chunk []int) {
 		q.hold(ctx, queue, holds, chunk, errs)
 	})
 	return errs
@@ -79,7 +79,7 @@ func (q *Ingress) ask(ctx context.Context, url string, holds []routing.Hold, chu
 	in := &sqs.ChangeMessageVisibilityBatchInput{QueueUrl: &url}
 	for _, i := range chunk {
 		in.Entries = append(in.Entries, types.ChangeMessageVisibilityBatchRequestEntry{
-			Id: aws.String(strconv.Itoa(i)), ReceiptHandle: &holds[i].Handle, VisibilityTimeout: visibility(holds[i].For),
+			Id: aws.String(strconv.Itoa(i)), ReceiptHandle: &holds[i].Message.Handle, VisibilityTimeout: visibility(holds[i].For),
 		})
 	}
 	out, err := q.Client.ChangeMessageVisibilityBatch(ctx, in)
@@ -121,14 +121,14 @@ func troubleOf(code string) error {
 }
 
 // noWord is about an entry that an answer does not mention.
-const noWord = "the answer says nothing about it"
+const noWord = "the answer does not mention the message"
 
 // visibility is whole seconds, rounded up.
 func visibility(d time.Duration) int32 {
 	return int32((min(max(d, 0), maxHold) + time.Second - 1) / time.Second)
 }
 
-// index is the message of an entry of that id, -1 if there is none in the chunk.
+// index returns the message of an entry by the id of the entry; -1 if the chunk does not have it.
 func index(chunk []int, id *string) int {
 	i, err := strconv.Atoi(aws.ToString(id))
 	if err != nil || !slices.Contains(chunk, i) {
@@ -137,7 +137,7 @@ func index(chunk []int, id *string) int {
 	return i
 }
 
-// source is the message as it came. One that came from elsewhere is nobody's: its queue is not found.
+// source returns the message as it came. A message of another kind has an empty Source, whose queue is not found.
 func source(in routing.Incoming) Source {
 	s, _ := in.Source.(Source)
 	return s

@@ -18,13 +18,13 @@ func (b *bench) ingress() *routesqs.Ingress {
 	return &routesqs.Ingress{Client: b.Client, URL: b.queues.URL}
 }
 
-func TestNoMessageIsHeldForAnotherTime(t *testing.T) {
+func TestHoldUsesTheGivenTime(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		times := []time.Duration{0, time.Millisecond, time.Second, 29*time.Second + time.Microsecond, 30 * time.Second, 11 * time.Hour, 100 * time.Hour}
 		want := []time.Duration{0, time.Second, time.Second, 30 * time.Second, 30 * time.Second, 11 * time.Hour, 12*time.Hour - 15*time.Minute}
 		var holds []routing.Hold
 		for i, in := range b.incoming(3 * len(times)) {
-			holds = append(holds, routing.Hold{Incoming: in, For: times[i%len(times)]})
+			holds = append(holds, routing.Hold{Message: in, For: times[i%len(times)]})
 		}
 		<-time.After(10 * time.Minute) // of the invocation
 		for i, err := range b.ingress().Hold(b.Context(), holds) {
@@ -47,15 +47,15 @@ func TestNoMessageIsHeldForAnotherTime(t *testing.T) {
 			}
 		}
 		for i, h := range holds {
-			if got, was := shown[h.ID]; !was || got != want[i%len(want)] {
+			if got, was := shown[h.Message.ID]; !was || got != want[i%len(want)] {
 				b.Errorf("held for %v: shown after %v (%v), want %v", h.For, got, was, want[i%len(want)])
 			}
 		}
 	})
 }
 
-// TestALostLeaseIsNoOtherTrouble and touches no other message (cases Q13 and Q14).
-func TestALostLeaseIsNoOtherTrouble(t *testing.T) {
+// TestExpiredHandleIsErrLeaseLost and touches no other message (cases Q13 and Q14).
+func TestExpiredHandleIsErrLeaseLost(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		all := b.incoming(3)
 		if _, err := b.DeleteMessage(b.Context(), &sqs.DeleteMessageInput{QueueUrl: b.url("ingress"), ReceiptHandle: &all[0].Handle}); err != nil {
@@ -64,7 +64,7 @@ func TestALostLeaseIsNoOtherTrouble(t *testing.T) {
 		all[1].Handle = "no handle at all"
 		var holds []routing.Hold
 		for _, in := range all {
-			holds = append(holds, routing.Hold{Incoming: in, For: time.Minute})
+			holds = append(holds, routing.Hold{Message: in, For: time.Minute})
 		}
 		errs := b.ingress().Hold(b.Context(), holds)
 		if !errors.Is(errs[0], routing.ErrLeaseLost) || !errors.Is(errs[1], routing.ErrLeaseLost) || errs[2] != nil {
@@ -76,11 +76,11 @@ func TestALostLeaseIsNoOtherTrouble(t *testing.T) {
 	})
 }
 
-// TestNoTroubleOfSQSIsTakenForAHold: what it could not do is asked for again, three times in all.
-func TestNoTroubleOfSQSIsTakenForAHold(t *testing.T) {
+// TestFailureOfSQSIsAHoldError: what it could not do is asked for again, three times in all.
+func TestFailureOfSQSIsAHoldError(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		all := b.incoming(2)
-		holds := []routing.Hold{{Incoming: all[0], For: time.Minute}, {Incoming: all[1], For: time.Minute}}
+		holds := []routing.Hold{{Message: all[0], For: time.Minute}, {Message: all[1], For: time.Minute}}
 		b.fault.Store(&faults.Fault{Unprocessed: 1})
 		errs := b.ingress().Hold(b.Context(), holds)
 		if errs[0] != nil || errs[1] == nil || b.requests("ChangeMessageVisibilityBatch") != 3 {

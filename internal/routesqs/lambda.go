@@ -19,13 +19,13 @@ type Invoker interface {
 	Invoke(ctx context.Context, function string, payload []byte) (answer []byte, functionError string, err error)
 }
 
-// call hands one message to a function: as an event of SQS with that record, so that the handler of a queue serves,
-// too. Nothing but the envelope tells the two apart, and that there is no receipt handle: there is nothing to delete.
-// A function that reports the record among its batch item failures has failed.
+// call forwards one message to a function as an event of SQS with one record, so that the handler for a queue works here,
+// too. The record has no receipt handle, because there is nothing to delete. A function that reports the record among its
+// batch item failures has failed.
 func (f *Forwarder) call(ctx context.Context, function string, forward routing.Forward) routing.Answer {
 	payload, err := json.Marshal(sqsEvent(forward))
 	if err != nil {
-		return routing.Answer{Kind: routing.NotTaken, Text: "the event cannot be made"}
+		return routing.Answer{Kind: routing.NotTaken, Text: "the event cannot be encoded"}
 	}
 	answer, functionError, err := f.Functions.Invoke(ctx, function, payload)
 	switch {
@@ -47,7 +47,7 @@ func reportsFailure(answer []byte) bool {
 	var response struct {
 		BatchItemFailures any `json:"batchItemFailures"`
 	}
-	if json.Unmarshal(answer, &response) != nil { // what is no object says nothing about items
+	if json.Unmarshal(answer, &response) != nil { // an answer that is not an object reports no items
 		return false
 	}
 	failures, list := response.BatchItemFailures.([]any)
@@ -55,14 +55,14 @@ func reportsFailure(answer []byte) bool {
 }
 
 func sqsEvent(forward routing.Forward) events.SQSEvent {
-	from := source(forward.Incoming)
+	from := source(forward.Message)
 	record := events.SQSMessage{
 		MessageId: from.MessageID, Body: from.Body, EventSource: eventSource, EventSourceARN: from.QueueARN,
-		Attributes:        map[string]string{"ApproximateReceiveCount": strconv.Itoa(forward.Receives)},
+		Attributes:        map[string]string{"ApproximateReceiveCount": strconv.Itoa(forward.Message.Receives)},
 		MessageAttributes: map[string]events.SQSMessageAttribute{},
 	}
-	if !forward.SentAt.IsZero() {
-		record.Attributes["SentTimestamp"] = millis(forward.SentAt)
+	if !forward.Message.SentAt.IsZero() {
+		record.Attributes["SentTimestamp"] = millis(forward.Message.SentAt)
 	}
 	for name, a := range from.with(forward.Envelope.Text()).MessageAttributes {
 		record.MessageAttributes[name] = events.SQSMessageAttribute{
@@ -72,5 +72,5 @@ func sqsEvent(forward routing.Forward) events.SQSEvent {
 	return events.SQSEvent{Records: []events.SQSMessage{record}}
 }
 
-// eventSource is what events of SQS say that they are.
+// eventSource is the event source of SQS.
 const eventSource = "aws:sqs"

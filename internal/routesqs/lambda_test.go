@@ -29,8 +29,8 @@ func (f function) Invoke(_ context.Context, name string, payload []byte) ([]byte
 	return f(name, payload)
 }
 
-// TestNoAnswerOfAFunctionIsMistaken (cases Q16 and Q20).
-func TestNoAnswerOfAFunctionIsMistaken(t *testing.T) {
+// TestAnswersOfAFunction (cases Q16 and Q20).
+func TestAnswersOfAFunction(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		answer, functionError string
@@ -60,8 +60,8 @@ func TestNoAnswerOfAFunctionIsMistaken(t *testing.T) {
 	}
 }
 
-// TestAFunctionDoesNotGetAnotherMessageThanAQueueWould: the event is one of SQS.
-func TestAFunctionDoesNotGetAnotherMessageThanAQueueWould(t *testing.T) {
+// TestFunctionGetsTheMessageThatAQueueWouldGet: the event is one of SQS.
+func TestFunctionGetsTheMessageThatAQueueWouldGet(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		in := message(routesqs.Source{Body: "hello\n", Attributes: map[string]types.MessageAttributeValue{
 			"key": {DataType: aws.String("Binary"), BinaryValue: everyByte()}, "tenant": text("String", "acme"),
@@ -87,10 +87,10 @@ func TestAFunctionDoesNotGetAnotherMessageThanAQueueWould(t *testing.T) {
 			return nil, "", nil
 		})
 		forwards := []routing.Forward{
-			{Incoming: message(routesqs.Source{}), Consumer: routing.Consumer{Target: "sqs:south"}},
-			{Incoming: in, Consumer: routing.Consumer{Target: "lambda:" + arn}, Envelope: routing.Envelope{
+			{Message: message(routesqs.Source{}), Consumer: routing.Consumer{Target: "sqs:south"}},
+			{Message: in, Consumer: routing.Consumer{Target: "lambda:" + arn}, Envelope: routing.Envelope{
 				ID: routing.ID{Group: "couriers", Message: "m1"}, Attempt: 1, Token: "t", Deadline: in.SentAt, Handle: "h"}},
-			{Incoming: message(routesqs.Source{}), Consumer: routing.Consumer{Target: "sqs:north"}},
+			{Message: message(routesqs.Source{}), Consumer: routing.Consumer{Target: "sqs:north"}},
 		}
 		for i, a := range f.Forward(b.Context(), forwards) {
 			if a.Kind != routing.Taken {

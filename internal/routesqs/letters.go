@@ -28,10 +28,10 @@ type Letter struct {
 	Reason string `json:"reason"`
 	// EndedAt is when the message was given up, in epoch milliseconds.
 	EndedAt int64 `json:"ended_at"`
-	// Consumer had the message last; "" if nobody.
+	// Consumer had the message last; "" if no consumer had it.
 	Consumer string `json:"consumer,omitempty"`
 	Attempt  int    `json:"attempt"`
-	// Tried are those before, oldest first. Omitted is how many older ones there is no room for.
+	// Tried are the attempts before, oldest first. Omitted counts the older ones that had no room.
 	Tried   []Tried `json:"tried"`
 	Omitted int     `json:"omitted,omitempty"`
 }
@@ -45,7 +45,7 @@ type Tried struct {
 	EndedAt    int64  `json:"ended_at"`
 }
 
-// Bury implements [routing.DeadLetters]: body and attributes as they were, and the [Letter], unless there is no room.
+// Bury implements [routing.DeadLetters]: body and attributes as they were, and the [Letter], unless the message is oversize.
 // Requests may be repeated, by the SDK, too.
 func (d *DeadLetters) Bury(ctx context.Context, letters []routing.DeadLetter) []error {
 	b := batch{client: d.Client, url: d.URL}
@@ -54,8 +54,8 @@ func (d *DeadLetters) Bury(ctx context.Context, letters []routing.DeadLetter) []
 		if l.Receipt.Reason != routing.ReasonOversize {
 			text = letter(l.Receipt)
 		}
-		b.entries = append(b.entries, source(l.Incoming).with(text))
-		b.queues = append(b.queues, d.Queue(l.Group))
+		b.entries = append(b.entries, source(l.Message).with(text))
+		b.queues = append(b.queues, d.Queue(l.Message.Group))
 	}
 	errs := make([]error, len(letters))
 	for i, answer := range b.send(ctx) {
@@ -84,7 +84,7 @@ func letter(r routing.Receipt) string {
 	for {
 		text, err := json.Marshal(l)
 		if err != nil {
-			panic(err) // texts and numbers alone
+			panic(err) // it holds strings and numbers only
 		}
 		if len(text) <= letterRoom || len(l.Tried) == 0 {
 			return string(text)
@@ -93,7 +93,7 @@ func letter(r routing.Receipt) string {
 	}
 }
 
-// parseLetter reads a letter. An envelope is none.
+// parseLetter reads a letter. An envelope is not a letter.
 func parseLetter(text string) (l Letter, err error) {
 	if err := json.Unmarshal([]byte(text), &l); err != nil || l.MessageID == "" || l.Reason == "" || l.EndedAt <= 0 {
 		return Letter{}, errors.New("not a letter")

@@ -35,8 +35,8 @@ func ended(in routing.Incoming, reason routing.Reason, attempts int) routing.Rec
 	return r
 }
 
-// TestNoDeadLetterIsWithoutItsReason, nor other than the message was.
-func TestNoDeadLetterIsWithoutItsReason(t *testing.T) {
+// TestDeadLetterHasItsReason, nor other than the message was.
+func TestDeadLetterHasItsReason(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		attributes := map[string]types.MessageAttributeValue{"key": {DataType: aws.String("Binary"), BinaryValue: everyByte()}}
 		for i := range 8 {
@@ -45,7 +45,7 @@ func TestNoDeadLetterIsWithoutItsReason(t *testing.T) {
 		in := message(routesqs.Source{Body: "body\t\n", Attributes: maps.Clone(attributes)})
 		for _, attempts := range []int{0, 1, 3, 200} {
 			r := ended(in, routing.ReasonMaxWait, attempts)
-			if errs := b.deadLetters().Bury(b.Context(), []routing.DeadLetter{{Incoming: in, Receipt: r}}); errs[0] != nil {
+			if errs := b.deadLetters().Bury(b.Context(), []routing.DeadLetter{{Message: in, Receipt: r}}); errs[0] != nil {
 				b.Fatal(errs[0])
 			}
 			got := b.receive("dead")
@@ -72,8 +72,8 @@ func TestNoDeadLetterIsWithoutItsReason(t *testing.T) {
 	})
 }
 
-// TestThereIsRoomForALetterInTheLargestMessage that an ingress queue may have, and one that is larger stays as it is.
-func TestThereIsRoomForALetterInTheLargestMessage(t *testing.T) {
+// TestLetterFitsIntoTheLargestMessage that an ingress queue may have, and one that is larger stays as it is.
+func TestLetterFitsIntoTheLargestMessage(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		largest := message(routesqs.Source{Body: strings.Repeat("x", routing.MaxIncomingBytes)})
 		attributes := map[string]types.MessageAttributeValue{}
@@ -82,8 +82,8 @@ func TestThereIsRoomForALetterInTheLargestMessage(t *testing.T) {
 		}
 		oversize := message(routesqs.Source{Body: strings.Repeat("y", 1<<20-90), Attributes: attributes})
 		errs := b.deadLetters().Bury(b.Context(), []routing.DeadLetter{
-			{Incoming: largest, Receipt: ended(largest, routing.ReasonNobodyLeft, 200)},
-			{Incoming: oversize, Receipt: ended(oversize, routing.ReasonOversize, 0)},
+			{Message: largest, Receipt: ended(largest, routing.ReasonNobodyLeft, 200)},
+			{Message: oversize, Receipt: ended(oversize, routing.ReasonOversize, 0)},
 		})
 		got := b.all("dead")
 		if errs[0] != nil || errs[1] != nil || len(got) != 2 {
@@ -97,13 +97,13 @@ func TestThereIsRoomForALetterInTheLargestMessage(t *testing.T) {
 	})
 }
 
-// TestNothingIsCalledBuriedThatMayNotBe: then it is buried again.
-func TestNothingIsCalledBuriedThatMayNotBe(t *testing.T) {
+// TestBuryReportsEveryFailure: then it is buried again.
+func TestBuryReportsEveryFailure(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		var letters []routing.DeadLetter
 		for range 2 {
 			in := message(routesqs.Source{})
-			letters = append(letters, routing.DeadLetter{Incoming: in, Receipt: ended(in, routing.ReasonMaxWait, 1)})
+			letters = append(letters, routing.DeadLetter{Message: in, Receipt: ended(in, routing.ReasonMaxWait, 1)})
 		}
 		for name, fault := range map[string]faults.Fault{
 			"throttled": {Error: faults.Throttle}, "failing": {Error: faults.Internal}, "answers lost": {LoseAnswer: true}, "left out": {Unprocessed: 2},
@@ -118,13 +118,13 @@ func TestNothingIsCalledBuriedThatMayNotBe(t *testing.T) {
 	})
 }
 
-// TestADeadLetterThatIsSentBackIsNoOldMessage, and is one message though it was buried twice; only a row's own id, and
+// TestDeadLetterThatIsMovedBackIsANewMessage, and is one message though it was buried twice; only a row's own id, and
 // no other, stands in for that of SQS.
-func TestADeadLetterThatIsSentBackIsNoOldMessage(t *testing.T) {
+func TestDeadLetterThatIsMovedBackIsANewMessage(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		row := strings.Repeat("0a", 32)
 		first := message(routesqs.Source{Attributes: map[string]types.MessageAttributeValue{schema.MessageIDAttribute: text("String", row)}})
-		letter := routing.DeadLetter{Incoming: first, Receipt: ended(first, routing.ReasonMaxWait, 1)}
+		letter := routing.DeadLetter{Message: first, Receipt: ended(first, routing.ReasonMaxWait, 1)}
 		later := letter
 		later.Receipt.EndedAt = later.Receipt.EndedAt.Add(time.Millisecond)
 		if errs := b.deadLetters().Bury(b.Context(), []routing.DeadLetter{letter, letter, later}); errs[0] != nil || errs[1] != nil || errs[2] != nil {

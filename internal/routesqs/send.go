@@ -89,7 +89,7 @@ func (b *batch) request(ctx context.Context, url string, chunk []int) {
 	}
 }
 
-// undelivered is what a call says that had no effect: it was refused, or nobody was there to ask.
+// undelivered is the answer for a call that had no effect: it was refused, or the service could not be reached.
 func undelivered(err error) routing.AnswerKind {
 	if awscall.Refused(err) && awscall.Code(err) != awscall.NotConnected {
 		return routing.NotTaken

@@ -22,7 +22,7 @@ type Source struct {
 	MessageID, QueueARN string
 	Body                string
 	Attributes          map[string]types.MessageAttributeValue
-	// Trace is X-Ray's header, FairGroup the message group of a standard queue; "" if there is none.
+	// Trace is X-Ray's header, FairGroup the message group of a standard queue; "" if missing.
 	Trace, FairGroup string
 }
 
@@ -47,8 +47,8 @@ func (s Source) Incoming(group, handle string, sentAt time.Time, receives int) r
 
 var rowID = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// id is the message's for the router: that of its row, if it says so, else SQS's. A dead letter that somebody sends
-// back is a new message; its id is made of its end, so that it is one message though it was buried twice.
+// id is the message's id for the router: that of its row if the attribute has one, else that of SQS. A dead letter that
+// was moved back is a new message. Its id is made of its end, so that it is one message even if it was buried twice.
 func (s Source) id() string {
 	if l, err := parseLetter(s.text(routing.EnvelopeAttribute)); err == nil {
 		sum := sha256.Sum256([]byte(l.Group + "#" + l.MessageID + "#" + strconv.FormatInt(l.EndedAt, 10)))

@@ -15,54 +15,54 @@ import (
 	"github.com/landfall-dev/landfall/internal/bounded"
 )
 
-// batch is one Route under way: all messages go through the same rounds, so that one call of a port serves
-// them all. In a round, the receipts of all are written before any is held, and all are held before any is
-// forwarded.
+// batch is one call of Route. All its messages go through the same rounds, so that one call of a port serves them all. In
+// a round, all receipts are written before any message is held, and all are held before any is forwarded.
 type batch struct {
-	*Router
+	router *Router
 	ctx    context.Context
-	groups map[string]*view
+	groups map[string]*batchGroup
 	flows  []*flow
 }
 
-// view is a group as this batch sees it.
-type view struct {
-	Snapshot
-	err error
-	// given counts what this batch gave each consumer, which its snapshot cannot know.
+// batchGroup is a group as this batch sees it.
+type batchGroup struct {
+	snapshot Snapshot
+	// unread is why the group could not be read.
+	unread error
+	// given counts the messages that this batch gave to each consumer since the snapshot.
 	given map[string]int64
 }
 
-// flow is one message on its way through the batch.
+// flow is one message of the batch.
 type flow struct {
-	Incoming
-	*view
-	receipt Receipt
-	event   Event
-	step    Step
-	// refused is a write that was refused.
+	incoming Incoming
+	group    *batchGroup
+	receipt  Receipt
+	event    Event
+	step     Step
+	// refused is the refusal of the last write.
 	refused *RefusedError
-	// done says that nothing is to be decided any more.
+	// done says that there is nothing left to decide.
 	done    bool
 	handled Handled
 }
 
 func newBatch(ctx context.Context, r *Router, messages []Incoming) *batch {
-	b := &batch{Router: r, ctx: ctx, groups: map[string]*view{}}
+	b := &batch{router: r, ctx: ctx, groups: map[string]*batchGroup{}}
 	for _, in := range messages {
 		if b.groups[in.Group] == nil {
 			b.groups[in.Group] = b.read(in.Group)
 		}
-		f := &flow{Incoming: in, view: b.groups[in.Group], handled: Handled{ID: in.receiptID(), Kept: true}}
+		f := &flow{incoming: in, group: b.groups[in.Group], handled: Handled{ID: in.receiptID(), Kept: true}}
 		f.receipt.ID = f.handled.ID
 		b.flows = append(b.flows, f)
 	}
-	// A first receipt is written blindly; if there is one already, the refusal tells. The count is a hint, and some queues
-	// give none.
-	each(b.flows, func(f *flow) bool { return f.Receives != 1 && f.err == nil && b.hasTime() }, func(f *flow) {
-		receipt, err := b.Receipts.Get(ctx, f.handled.ID)
+	// A message that was received once gets its receipt without a read before: if there is one already, the write is
+	// refused. The count is a hint, and some queues give none.
+	each(b.flows, func(f *flow) bool { return f.incoming.Receives != 1 && f.group.unread == nil && b.hasTime() }, func(f *flow) {
+		receipt, err := b.router.Receipts.Get(ctx, f.handled.ID)
 		if err != nil {
-			f.fail(fmt.Errorf("get receipt: %w", err), b.now())
+			f.fail(fmt.Errorf("get receipt: %w", err), b.router.now())
 			return
 		}
 		f.receipt = receipt
@@ -70,17 +70,17 @@ func newBatch(ctx context.Context, r *Router, messages []Incoming) *batch {
 	return b
 }
 
-func (b *batch) read(group string) *view {
-	snapshot, err := b.Groups.Snapshot(b.ctx, group)
+func (b *batch) read(group string) *batchGroup {
+	snapshot, err := b.router.Groups.Snapshot(b.ctx, group)
 	if err != nil {
 		err = fmt.Errorf("read group %s: %w", group, err)
 	}
 	snapshot.Policy = snapshot.Policy.WithDefaults()
-	return &view{Snapshot: snapshot, err: err, given: map[string]int64{}}
+	return &batchGroup{snapshot: snapshot, unread: err, given: map[string]int64{}}
 }
 
-// round takes one step of each message and returns those that need another. Routing functions may be slow, so
-// all are asked before any deadline is set.
+// round takes one step of each message and returns the messages that need another step. Routing functions may be slow, so
+// that all are asked before any deadline is set.
 func (b *batch) round(flows []*flow) (open []*flow) {
 	for _, f := range flows {
 		b.decide(f)
@@ -110,8 +110,8 @@ func (b *batch) decide(f *flow) {
 	switch {
 	case f.done: // it failed, or is given back
 		return
-	case f.err != nil:
-		f.fail(f.err, b.now())
+	case f.group.unread != nil:
+		f.fail(f.group.unread, b.router.now())
 		return
 	case f.fresh() && !b.hasTime():
 		f.giveBack()
@@ -124,24 +124,24 @@ func (b *batch) decide(f *flow) {
 	}
 	f.step = Decide(s)
 	if f.step.End == EndLapsed || f.step.Move != nil && f.step.Move.Kind == Extend && !f.step.Move.NotTaken && !f.receipt.OnDelivery {
-		b.lapses.note(f.Incoming.Group, f.receipt.Consumer, f.receipt.Deadline, s.Now)
+		b.router.lapses.note(f.incoming.Group, f.receipt.Consumer, f.receipt.Deadline, s.Now)
 	}
 	f.done = !f.step.Select // unless the write is refused, or the forward answers
 }
 
-// fresh reports whether this invocation has not begun with the message, or not more than others have.
+// fresh reports whether this invocation has done nothing about the message yet that must be finished.
 func (f *flow) fresh() bool { return f.event.Kind == Returned || f.event.Kind == Overtaken }
 
 func (f *flow) giveBack() { f.step, f.done, f.handled.GivenBack = Step{}, true, true }
 
 func (b *batch) situation(f *flow) (Situation, error) {
-	now := b.now()
-	token, err := b.token()
-	others, _ := f.Candidates(f.receipt.passed(), nil, now)
+	now := b.router.now()
+	token, err := b.router.token()
+	others, _ := f.group.snapshot.Candidates(f.receipt.passed(), nil, now)
 	return Situation{
-		ID: f.handled.ID, Policy: f.Policy, Receipt: f.receipt, Event: f.event, SentAt: f.SentAt, Receives: f.Receives,
-		Oversize: f.Bytes > MaxIncomingBytes || f.AttributeCount > MaxIncomingAttributes,
-		Current:  f.membership(f.receipt.Consumer, now), Others: len(others) > 0, Token: token, Now: now,
+		ID: f.handled.ID, Policy: f.group.snapshot.Policy, Receipt: f.receipt, Event: f.event, SentAt: f.incoming.SentAt, Receives: f.incoming.Receives,
+		Oversize: f.incoming.Bytes > MaxIncomingBytes || f.incoming.AttributeCount > MaxIncomingAttributes,
+		Current:  f.group.snapshot.membership(f.receipt.Consumer, now), Others: len(others) > 0, Token: token, Now: now,
 	}, err
 }
 
@@ -152,31 +152,31 @@ func (b *batch) choose(f *flow) {
 		f.giveBack()
 		return
 	case !b.hasTime(): // it is held, and comes back
-		f.event = Event{Kind: NobodyChosen, End: f.step.End}
+		f.event = Event{Kind: NoneChosen, End: f.step.End}
 		return
 	}
-	now := b.now()
-	d := f.Choose(b.ctx, Choice{
-		Message: f.Message, Receipt: f.receipt, LapsedLately: b.lapses.lately(f.Incoming.Group, now), Given: f.given, Now: now,
+	now := b.router.now()
+	d := f.group.snapshot.Choose(b.ctx, Choice{
+		Message: f.incoming.Message, Receipt: f.receipt, LapsedLately: b.router.lapses.lately(f.incoming.Group, now), Given: f.group.given, Now: now,
 	})
 	if d.Err != nil {
-		f.event, f.handled.Err = Event{Kind: NobodyChosen, End: f.step.End}, d.Err
+		f.event, f.handled.Err = Event{Kind: NoneChosen, End: f.step.End}, d.Err
 		return
 	}
-	f.given[d.Consumer]++
+	f.group.given[d.Consumer]++
 	f.event = Event{Kind: Chosen, Consumer: d.Consumer, End: f.step.End, Seen: f.step.Seen}
 }
 
 // fail ends the message's flow in this batch: it comes back later.
 func (f *flow) fail(err error, now time.Time) {
 	f.handled.Err, f.done = err, true
-	f.step = Situation{Policy: f.Policy, SentAt: f.SentAt, Now: now}.wait()
+	f.step = Situation{Policy: f.group.snapshot.Policy, SentAt: f.incoming.SentAt, Now: now}.wait()
 }
 
-// overtaken takes back what a refused write would have done: somebody else has just written.
+// overtaken takes back what a refused write would have done: another process has just written.
 func (f *flow) overtaken() {
 	if f.event.Kind == Chosen {
-		f.given[f.event.Consumer]--
+		f.group.given[f.event.Consumer]--
 	}
 	f.receipt, f.done = f.refused.Receipt, false
 	f.receipt.ID = f.handled.ID
@@ -185,8 +185,8 @@ func (f *flow) overtaken() {
 
 func (f *flow) report(now time.Time) Handled {
 	f.handled.Receipt = f.receipt
-	if !f.SentAt.IsZero() {
-		f.handled.Age = max(0, now.Sub(f.SentAt))
+	if !f.incoming.SentAt.IsZero() {
+		f.handled.Age = max(0, now.Sub(f.incoming.SentAt))
 	}
 	return f.handled
 }
@@ -196,7 +196,7 @@ func (f *flow) report(now time.Time) Handled {
 // (https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html).
 const atOnce = 32
 
-// each does something about the flows that need it, several at once, and waits.
+// each calls do for the flows that need it, several at once, and waits for all.
 func each(flows []*flow, needs func(*flow) bool, do func(*flow)) {
 	slots := make(chan struct{}, atOnce)
 	var all sync.WaitGroup
@@ -242,15 +242,15 @@ func (b *batch) remaining() time.Duration {
 
 // hasTime reports whether a message may be begun.
 func (b *batch) hasTime() bool {
-	return b.ctx.Err() == nil && b.remaining() >= cmp.Or(b.Reserve, DefaultReserve)
+	return b.ctx.Err() == nil && b.remaining() >= cmp.Or(b.router.Reserve, DefaultReserve)
 }
 
-// write makes the step's move. A store that does not answer is asked again: a repeated move finds itself.
+// write makes the step's move. It repeats a write without an answer: a repeated move recognises itself.
 func (b *batch) write(f *flow) {
 	const firstWait, lastWait = 50 * time.Millisecond, 200 * time.Millisecond
 	m := *f.step.Move
 	for wait := firstWait; ; wait *= 2 {
-		receipt, err := b.Receipts.Write(b.ctx, m)
+		receipt, err := b.router.Receipts.Write(b.ctx, m)
 		var refused *RefusedError
 		switch {
 		case err == nil:
@@ -260,10 +260,10 @@ func (b *batch) write(f *flow) {
 			f.refused = refused
 			return
 		case refused != nil: // nothing has changed: deciding again would lead here again
-			f.fail(fmt.Errorf("write receipt: %w", err), b.now())
+			f.fail(fmt.Errorf("write receipt: %w", err), b.router.now())
 			return
 		case wait > lastWait || b.ctx.Err() != nil:
-			f.fail(fmt.Errorf("write receipt: %w", err), b.now())
+			f.fail(fmt.Errorf("write receipt: %w", err), b.router.now())
 			return
 		}
 		bounded.Pause(b.ctx, wait)

@@ -14,7 +14,7 @@ import (
 )
 
 func TestTimeLeft(t *testing.T) {
-	inWorld(t, "a batch that cannot be finished is given back, not started", func(w *world) {
+	onRig(t, "a batch that cannot be finished is given back, not started", func(w *rig) {
 		w.consumer("a", w.accepts(time.Second))
 		w.function(function(func(context.Context, routing.Question) (string, error) { pass(4 * time.Second); return "a", nil }))
 		for i := range 10 {
@@ -40,7 +40,7 @@ func TestTimeLeft(t *testing.T) {
 			w.Error("what was given back is not there again at once")
 		}
 	})
-	inWorld(t, "a slow routing function does not eat up the time that consumers have to accept", func(w *world) {
+	onRig(t, "a slow routing function does not eat up the time that consumers have to accept", func(w *rig) {
 		w.consumer("a", w.accepts(0))
 		w.function(function(func(context.Context, routing.Question) (string, error) { pass(4 * time.Second); return "a", nil }))
 		for i := range 10 {
@@ -49,12 +49,12 @@ func TestTimeLeft(t *testing.T) {
 		w.invoke(w.receive())
 		for _, f := range w.forwards {
 			if left := time.Until(f.Envelope.Deadline); left < routing.DefaultAcceptTimeout {
-				w.Errorf("%s was forwarded with %v left to accept it", f.ID, left)
+				w.Errorf("%s was forwarded with %v left to accept it", f.Message.ID, left)
 			}
 		}
 		w.expect("forwards", len(w.forwards), 10)
 	})
-	inWorld(t, "a refusal without time for more is not followed by another choice", func(w *world) {
+	onRig(t, "a refusal without time for more is not followed by another choice", func(w *rig) {
 		asked := 0
 		w.function(function(func(_ context.Context, q routing.Question) (string, error) { asked++; return q.Candidates[0].ID, nil }))
 		w.consumer("a", func(context.Context, routing.Forward) routing.Answer {
@@ -71,7 +71,7 @@ func TestTimeLeft(t *testing.T) {
 		w.drive(time.Minute)
 		w.end("m1")
 	})
-	inWorld(t, "an invocation that is over begins nothing", func(w *world) {
+	onRig(t, "an invocation that is over begins nothing", func(w *rig) {
 		w.consumer("a", w.accepts(0))
 		w.send("m1")
 		ctx, cancel := context.WithCancel(w.Context())
@@ -85,7 +85,7 @@ func TestTimeLeft(t *testing.T) {
 }
 
 func TestIsolation(t *testing.T) {
-	inWorld(t, "a message of a group that nobody configured stops no other and is not lost", func(w *world) {
+	onRig(t, "a message of a group that nobody configured stops no other and is not lost", func(w *rig) {
 		w.consumer("a", w.accepts(0))
 		w.send("m1", "m2")
 		w.queue[0].Group = "nobody"
@@ -96,7 +96,7 @@ func TestIsolation(t *testing.T) {
 		w.drive(time.Second)
 		w.end("m2")
 	})
-	inWorld(t, "two copies of a message in one batch are not both forwarded", func(w *world) {
+	onRig(t, "two copies of a message in one batch are not both forwarded", func(w *rig) {
 		w.consumer("a", w.accepts(time.Second))
 		w.consumer("b", w.accepts(time.Second))
 		w.send("m1", "m1")
@@ -105,7 +105,7 @@ func TestIsolation(t *testing.T) {
 		w.expect("forwards", len(w.forwarded("m1")), 1)
 		w.end("m1")
 	})
-	inWorld(t, "a copy that arrives after the end brings nothing back", func(w *world) {
+	onRig(t, "a copy that arrives after the end brings nothing back", func(w *rig) {
 		w.consumer("a", w.accepts(0))
 		w.consumer("b", w.declines())
 		w.send("m1")
@@ -116,7 +116,7 @@ func TestIsolation(t *testing.T) {
 		w.expect("forwards", len(w.forwarded("m1")), 1)
 		w.end("m1")
 	})
-	inWorld(t, "what another router has taken is not held against a consumer", func(w *world) {
+	onRig(t, "what another router has taken is not held against a consumer", func(w *rig) {
 		w.consumer("a", w.accepts(0), func(c *routing.Consumer) { c.MaxInFlight = 1 })
 		w.send("m1", "m2")
 		other := routing.Move{ID: routing.ID{Group: "couriers", Message: "m1"}, Kind: routing.Assign, Token: "other", At: time.Now(),
@@ -128,7 +128,7 @@ func TestIsolation(t *testing.T) {
 		w.invoke(w.receive()) // m1 for a, but it is z's; m2 for b, which refuses
 		w.expect("m2 forwarded to", w.forwarded("m2"), []string{"b", "a"})
 	})
-	inWorld(t, "two routers with the same message do not both forward it (R6)", func(w *world) {
+	onRig(t, "two routers with the same message do not both forward it (R6)", func(w *rig) {
 		for _, id := range []string{"a", "b", "c"} {
 			w.consumer(id, w.ignores())
 		}
@@ -154,7 +154,7 @@ func TestIsolation(t *testing.T) {
 		w.drive(2 * time.Hour)
 		w.end("m1")
 	})
-	inWorld(t, "an expired handle stops nothing (Q13, Q14)", func(w *world) {
+	onRig(t, "an expired handle stops nothing (Q13, Q14)", func(w *rig) {
 		w.consumer("a", w.accepts(0))
 		w.send("m1")
 		batch := w.receive()
@@ -167,7 +167,7 @@ func TestIsolation(t *testing.T) {
 		w.drive(time.Hour)
 		w.end("m1")
 	})
-	inWorld(t, "nothing of a message is printed with it", func(w *world) {
+	onRig(t, "nothing of a message is printed with it", func(w *rig) {
 		w.send("m1")
 		for _, format := range []string{"%v", "%+v", "%#v", "%s", "%d"} {
 			if text := fmt.Sprintf(format, w.queue[0].Incoming); strings.Contains(text, "payload") {
@@ -186,8 +186,8 @@ func (s slowly) Get(ctx context.Context, id routing.ID) (routing.Receipt, error)
 	return receipt, err
 }
 
-func TestEndsAreTold(t *testing.T) {
-	inWorld(t, "no end is silent (R8)", func(w *world) {
+func TestOutcomeListsReroutes(t *testing.T) {
+	onRig(t, "no end is silent (R8)", func(w *rig) {
 		w.consumer("a", w.ignores())
 		w.send("m1", "m2")
 		w.queue[1].Bytes = routing.MaxIncomingBytes + 1
@@ -214,8 +214,8 @@ func (s stubborn) Write(ctx context.Context, m routing.Move) (routing.Receipt, e
 	return routing.Receipt{}, &routing.RefusedError{Receipt: receipt}
 }
 
-func TestStoreThatDisagreesDoesNotSpinTheRouter(t *testing.T) {
-	inWorld(t, "assignment", func(w *world) {
+func TestContradictoryStoreEndsTheRound(t *testing.T) {
+	onRig(t, "assignment", func(w *rig) {
 		w.consumer("a", w.accepts(0))
 		w.send("m1")
 		w.router.Receipts = stubborn{&w.receipts}

@@ -10,7 +10,7 @@ import (
 // Unlimited is the MaxInFlight of a consumer without a limit.
 const Unlimited = math.MaxInt64
 
-// Bounds of consumers, whoever says what they are.
+// Bounds of consumers, in the configuration and in the control table.
 const (
 	MaxWeight   = 1000
 	MaxTags     = 32
@@ -22,16 +22,16 @@ type Consumer struct {
 	ID string
 	// Target is where its messages go, in the words of the [Forwarder].
 	Target string
-	// Weight is its share under a weighted routing function. Less than 1 counts as 1.
+	// Weight is its part of the messages under a weighted routing function. Less than 1 counts as 1.
 	Weight int
-	// Draining consumers finish what they have and are picked for nothing more.
+	// Draining consumers finish what they have and are not picked any more.
 	Draining bool
-	// LeaseUntil is when a consumer that comes and goes is no member any more unless it renews; zero: never.
+	// LeaseUntil is when the consumer stops being a member unless it renews its lease; zero: never.
 	LeaseUntil time.Time
 	ConsumerState
 }
 
-// SameTarget reports whether two targets are one queue or function, or may be: a name, and an ARN that has it.
+// SameTarget reports whether two targets are, or may be, the same queue or function: a name matches an ARN that ends in it.
 func SameTarget(a, b string) bool {
 	kindA, nameA, arnA := splitTarget(a)
 	kindB, nameB, arnB := splitTarget(b)
@@ -46,17 +46,27 @@ func splitTarget(target string) (kind, name string, arn bool) {
 	return kind, name, false
 }
 
-// ConsumerState is what is known of a consumer at the time of a snapshot.
+// ConsumerState is the load of a consumer when a snapshot was read.
 type ConsumerState struct {
 	// CurrentInFlight is how many messages it was given and has not finished, begun or not.
 	CurrentInFlight int64
-	// MaxInFlight is how many it may have; 0: it takes nothing.
+	// MaxInFlight bounds CurrentInFlight; 0: it takes nothing.
 	MaxInFlight int64
 	// BufferDepth is how many of them wait before it.
 	BufferDepth int64
-	// Tags are what it is good at.
+	// Tags are the values that affinity and expressions can match.
 	Tags []string
 }
+
+// Load is how busy a consumer's queue is. Its counts are approximate and lag behind.
+type Load struct {
+	// InFlight counts the messages that were received and not deleted, Waiting those that can be received.
+	InFlight, Waiting int64
+}
+
+// Given counts the messages that the consumer has and has not finished. Those that wait count: no other consumer gets
+// them, and a consumer that reads nothing would never be full.
+func (l Load) Given() int64 { return l.InFlight + l.Waiting }
 
 // AvailableCapacity is how many more messages it may take; never below 0.
 func (s ConsumerState) AvailableCapacity() int64 {
@@ -79,7 +89,7 @@ func (s ConsumerState) plus(n int64) ConsumerState {
 	return s
 }
 
-// Membership is a consumer's standing in its group.
+// Membership says whether a consumer belongs to its group.
 type Membership int
 
 const (

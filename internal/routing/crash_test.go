@@ -14,7 +14,7 @@ import (
 
 // faults stands between a router and its ports, counts the calls and spoils some.
 type faults struct {
-	*world
+	*rig
 	mu    sync.Mutex
 	calls int
 	// cut is the call after which the process is dead: none after it has any effect. 0: it lives.
@@ -63,28 +63,28 @@ func (f *faults) Snapshot(ctx context.Context, group string) (s routing.Snapshot
 }
 
 func (f *faults) Hold(ctx context.Context, holds []routing.Hold) (errs []error) {
-	if !f.call(func() { errs = f.world.Hold(ctx, holds) }) {
+	if !f.call(func() { errs = f.rig.Hold(ctx, holds) }) {
 		return nil
 	}
 	return errs
 }
 
 func (f *faults) Delete(ctx context.Context, messages []routing.Incoming) (errs []error) {
-	if !f.call(func() { errs = f.world.Delete(ctx, messages) }) {
+	if !f.call(func() { errs = f.rig.Delete(ctx, messages) }) {
 		return nil
 	}
 	return errs
 }
 
 func (f *faults) Forward(ctx context.Context, forwards []routing.Forward) (answers []routing.Answer) {
-	if !f.call(func() { answers = f.world.Forward(ctx, forwards) }) {
+	if !f.call(func() { answers = f.rig.Forward(ctx, forwards) }) {
 		return nil
 	}
 	return answers
 }
 
 func (f *faults) Bury(ctx context.Context, letters []routing.DeadLetter) (errs []error) {
-	if !f.call(func() { errs = f.world.Bury(ctx, letters) }) {
+	if !f.call(func() { errs = f.rig.Bury(ctx, letters) }) {
 		return nil
 	}
 	return errs
@@ -97,12 +97,12 @@ func (f *faults) between() *routing.Router {
 
 // scenarios are the ways of a message that every crash is tried on.
 var scenarios = map[string]struct {
-	set  func(w *world)
+	set  func(w *rig)
 	ends []routing.State
 }{
-	"accepted at once": {func(w *world) { w.consumer("a", w.accepts(time.Second)); w.consumer("b", w.accepts(time.Second)) },
+	"accepted at once": {func(w *rig) { w.consumer("a", w.accepts(time.Second)); w.consumer("b", w.accepts(time.Second)) },
 		[]routing.State{routing.Accepted}},
-	"lapsed, declined, refused, errored, accepted": {func(w *world) {
+	"lapsed, declined, refused, errored, accepted": {func(w *rig) {
 		w.consumer("a", w.ignores())
 		w.consumer("b", w.declines())
 		w.consumer("c", refuses())
@@ -110,31 +110,31 @@ var scenarios = map[string]struct {
 		w.consumer("e", w.accepts(time.Second))
 		w.consumer("f", w.accepts(time.Second))
 	}, []routing.State{routing.Accepted}},
-	"a zombie accepts after the reroute": {func(w *world) {
+	"a zombie accepts after the reroute": {func(w *rig) {
 		w.consumer("a", w.worker(func(f routing.Forward) { pass(40 * time.Second); _ = w.accept(f) }))
 		w.consumer("b", w.worker(func(f routing.Forward) { pass(40 * time.Second); _ = w.accept(f) }))
 		w.consumer("c", w.accepts(time.Second))
 		w.consumer("d", w.accepts(time.Second))
 	}, []routing.State{routing.Accepted}},
-	"extended, then accepted": {func(w *world) {
+	"extended, then accepted": {func(w *rig) {
 		w.consumer("a", w.worker(func(f routing.Forward) { pass(100 * time.Second); _ = w.accept(f) }))
 	}, []routing.State{routing.Accepted}},
-	"everybody declines": {func(w *world) { w.consumer("a", w.declines()); w.consumer("b", w.declines()) },
+	"everybody declines": {func(w *rig) { w.consumer("a", w.declines()); w.consumer("b", w.declines()) },
 		[]routing.State{routing.Dead}},
-	"nobody ever accepts": {func(w *world) {
+	"nobody ever accepts": {func(w *rig) {
 		w.policy.MaxWait = 2 * time.Minute
 		w.consumer("a", w.ignores())
 		w.consumer("b", w.ignores())
 	},
 		[]routing.State{routing.Dead}},
-	"nobody there": {func(w *world) { w.policy.MaxWait = 20 * time.Second }, []routing.State{routing.Dead}},
-	"on delivery: refused, delivered": {func(w *world) {
+	"nobody there": {func(w *rig) { w.policy.MaxWait = 20 * time.Second }, []routing.State{routing.Dead}},
+	"on delivery: refused, delivered": {func(w *rig) {
 		w.policy.Accept = routing.OnDelivery
 		w.consumer("a", refuses())
 		w.consumer("b", w.ignores())
 		w.consumer("c", w.ignores())
 	}, []routing.State{routing.Accepted, routing.Dead}},
-	"on delivery: delivered, and nobody hears of it": {func(w *world) {
+	"on delivery: delivered, and nobody hears of it": {func(w *rig) {
 		w.policy.Accept, w.policy.MaxWait = routing.OnDelivery, 2*time.Minute
 		w.consumer("a", w.takesSilently(w.ignores()))
 		w.consumer("b", w.ignores())
@@ -145,8 +145,8 @@ var scenarios = map[string]struct {
 // how many calls of ports that took.
 func runScenario(t *testing.T, name, what string, visibility time.Duration, f *faults) (calls int) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.visibility, f.world = visibility, w
+		w := newRig(t)
+		w.visibility, f.rig = visibility, w
 		s := scenarios[name]
 		s.set(w)
 		w.function(first{})
@@ -180,7 +180,7 @@ func runScenario(t *testing.T, name, what string, visibility time.Duration, f *f
 	return calls
 }
 
-func TestNoCrashBetweenAnyTwoStepsLosesOrDoublesAMessage(t *testing.T) {
+func TestCrashBetweenStepsKeepsOneEnd(t *testing.T) {
 	t.Parallel()
 	for name := range scenarios {
 		t.Run(name, func(t *testing.T) {
@@ -195,7 +195,7 @@ func TestNoCrashBetweenAnyTwoStepsLosesOrDoublesAMessage(t *testing.T) {
 	}
 }
 
-func TestNoLostAnswerOrFailureOfAnyCallLosesOrDoublesAMessage(t *testing.T) {
+func TestFailedCallOrLostAnswerKeepsOneEnd(t *testing.T) {
 	t.Parallel()
 	for name := range scenarios {
 		t.Run(name, func(t *testing.T) {
@@ -221,11 +221,11 @@ func TestNoLostAnswerOrFailureOfAnyCallLosesOrDoublesAMessage(t *testing.T) {
 	}
 }
 
-func TestOneLostAnswerOfAWriteDoesNotDelayTheMessage(t *testing.T) {
-	inWorld(t, "assignment", func(w *world) {
+func TestLostAnswerOfAWriteCausesNoDelay(t *testing.T) {
+	onRig(t, "assignment", func(w *rig) {
 		w.consumer("a", w.accepts(0))
 		w.send("m1")
-		f := &faults{world: w, lost: map[int]bool{2: true}} // after the snapshot
+		f := &faults{rig: w, lost: map[int]bool{2: true}} // after the snapshot
 		w.router = f.between()
 		if h := w.invoke(w.receive())[0]; h.Err != nil || h.Forwards != 1 {
 			t.Errorf("%+v", h)
@@ -233,15 +233,15 @@ func TestOneLostAnswerOfAWriteDoesNotDelayTheMessage(t *testing.T) {
 	})
 }
 
-func TestBatchDoesNotCostMoreCallsThanItNeeds(t *testing.T) {
-	inWorld(t, "ten messages", func(w *world) {
+func TestBatchSharesCalls(t *testing.T) {
+	onRig(t, "ten messages", func(w *rig) {
 		w.consumer("a", w.ignores())
 		w.consumer("b", w.accepts(0))
 		for i := range 10 {
 			w.send(fmt.Sprint("m", i))
 		}
 		calls := func(want int, what string) {
-			f := &faults{world: w}
+			f := &faults{rig: w}
 			w.router = f.between()
 			w.invoke(w.receive())
 			w.expect("calls for "+what, f.calls, want)

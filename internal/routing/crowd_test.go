@@ -33,8 +33,8 @@ func (c *crowded) enter() (leave func()) {
 	return func() { c.now.Add(-1) }
 }
 
-func TestALargeBatchDoesNotAskForAllReceiptsAtOnce(t *testing.T) {
-	inWorld(t, "new ones and known ones", func(w *world) {
+func TestLargeBatchReadsReceiptsInTurns(t *testing.T) {
+	onRig(t, "new ones and known ones", func(w *rig) {
 		w.consumer("a", w.accepts(0), func(c *routing.Consumer) { c.MaxInFlight = routing.Unlimited })
 		receipts := &crowded{Receipts: &w.receipts}
 		w.router.Receipts = receipts

@@ -11,12 +11,12 @@ type EventKind int
 const (
 	// Returned: the ingress queue handed it out. It is the first event of every invocation.
 	Returned EventKind = iota
-	// Overtaken: a write was refused, because somebody else has just written.
+	// Overtaken: a write was refused, because another process has just written.
 	Overtaken
 	// Chosen: the routing function picked a consumer.
 	Chosen
-	// NobodyChosen: it picked none, or failed.
-	NobodyChosen
+	// NoneChosen: it picked none, or failed.
+	NoneChosen
 	// Delivered: the forward was taken.
 	Delivered
 	// ForwardRefused: the forward demonstrably was not taken.
@@ -25,11 +25,11 @@ const (
 	ForwardNotSent
 	// ForwardErrored: the consumer is a function, and it failed.
 	ForwardErrored
-	// ForwardUnknown: nobody knows whether the forward was taken.
+	// ForwardUnknown: the forward may have been taken or not.
 	ForwardUnknown
 )
 
-// Event is what happened to a message; the fields belong to Chosen, End also to NobodyChosen.
+// Event is what happened to a message; the fields belong to Chosen, End also to NoneChosen.
 type Event struct {
 	Kind     EventKind
 	Consumer string
@@ -44,15 +44,15 @@ type Situation struct {
 	Policy  Policy
 	Receipt Receipt
 	Event   Event
-	// SentAt is when the message came into the ingress queue; zero if nobody knows.
+	// SentAt is when the message came into the ingress queue; zero if unknown.
 	SentAt time.Time
 	// Receives is how often it was handed out, as far as the queue can tell.
 	Receives int
 	// Oversize says that there is no room for the envelope.
 	Oversize bool
-	// Current is the standing of the consumer that has the message.
+	// Current is the membership of the consumer that has the message.
 	Current Membership
-	// Others says that there are live members that were not tried, beside that consumer.
+	// Others says that other live members are left that were not tried.
 	Others bool
 	// Token is random and new.
 	Token string
@@ -80,29 +80,29 @@ type Step struct {
 	Delete bool
 }
 
-// Decide is the router's table.
+// Decide is the router's decision table.
 //
 //	receipt    event                        step
 //	accepted   any                          delete
 //	dead       any but overtaken            dead-letter it (once more), delete
-//	dead       overtaken                    hold: who wrote it is about to
+//	dead       overtaken                    hold: the writer is about to
 //	any other  past max_wait, near          kill, dead-letter, delete
 //	           maxReceiveCount, oversize
 //	none       returned                     select
 //	none       chosen                       assign, hold, forward
-//	none       nobody chosen                hold with back-off
+//	none       none chosen                  hold with back-off
 //	pending    returned before the deadline forward the same attempt again: hold, forward
 //	pending    overtaken, likewise          hold
-//	pending    returned, lapsed             somebody else is there: select
+//	pending    returned, lapsed             another consumer is left: select
 //	           or declined                  live and not declined: extend, hold, forward once more
 //	                                        draining: hold with back-off
 //	                                        else kill, dead-letter, delete
 //	           chosen                       reassign, hold, forward
-//	           nobody chosen                hold with back-off
+//	           none chosen                  hold with back-off
 //	pending    delivered, unknown           nothing: it is held
-//	pending    refused, errored             somebody else is there: select
+//	pending    refused, errored             another consumer is left: select
 //	                                        else hold with back-off; extended before: extend as not taken
-//	pending    not sent                     as refused with nobody else
+//	pending    not sent                     as refused with no other consumer
 //
 // Where delivery counts as acceptance:
 //
@@ -111,7 +111,7 @@ type Step struct {
 //	pending    delivered                    accept, delete
 //	pending    errored, unknown             nothing: it is held
 //	pending    refused                      as above, unless it is marked: another forward may have been taken.
-//	                                        Nobody else, or nobody chosen: as not sent
+//	                                        No other consumer, or none chosen: as not sent
 //	pending    not sent                     extend as not taken, hold with back-off; marked: hold with back-off
 func Decide(s Situation) Step {
 	switch s.Receipt.State {
@@ -126,7 +126,7 @@ func Decide(s Situation) Step {
 	switch s.Event.Kind {
 	case Chosen:
 		return s.assign()
-	case NobodyChosen:
+	case NoneChosen:
 		return s.stay(s.Receipt.OnDelivery && s.Event.End == EndRefused && !s.Receipt.notTaken())
 	case Delivered, ForwardUnknown, ForwardRefused, ForwardNotSent, ForwardErrored:
 		return s.answered()
@@ -187,14 +187,14 @@ func (s Situation) assign() Step {
 	return Step{Move: &m, Hold: s.until(m.Deadline), Forward: true}
 }
 
-// moveOn is for an attempt that is over: to somebody else, if anybody is there.
+// moveOn is for an attempt that is over: the message goes to another consumer, if one is left.
 func (s Situation) moveOn(end End) Step {
 	switch {
 	case s.Others:
 		return Step{Select: true, End: end, Seen: s.Now}
 	case end == EndDeclined || s.Current == NoMember:
 		return s.kill(ReasonNobodyLeft)
-	case s.Current == DrainingMember: // it may accept yet, and somebody may join
+	case s.Current == DrainingMember: // it may still accept, and a consumer may join
 		return s.wait()
 	}
 	m := s.extend()
@@ -207,8 +207,8 @@ func (s Situation) extend() Move {
 	return m
 }
 
-// deliverAgain is for an attempt of which nobody knows whether it was delivered: the same consumer gets it
-// again, and no other. If it demonstrably was not, another may.
+// deliverAgain is for an attempt that may have been delivered: the same consumer gets it again, and no other. If it
+// demonstrably was not delivered, another consumer may get it.
 func (s Situation) deliverAgain() Step {
 	switch {
 	case s.Current != NoMember:
@@ -219,7 +219,7 @@ func (s Situation) deliverAgain() Step {
 	}
 	step := Step{Hold: s.until(s.Now.Add(s.Policy.AcceptTimeout)), Forward: true}
 	switch {
-	case s.Receipt.notTaken(): // whoever writes this is the only one to forward it, as who wrote the attempt was
+	case s.Receipt.notTaken(): // only the invocation that writes this forwards it, as with the attempt itself
 		m := s.extend()
 		step.Move = &m
 	case !s.Receipt.Again:
@@ -246,10 +246,10 @@ func (s Situation) answered() Step {
 		end = EndErrored
 	}
 	switch {
-	case s.Event.Kind == ForwardNotSent: // all queues are as far away: the same consumer, soon
+	case s.Event.Kind == ForwardNotSent: // no other queue is nearer: try the same consumer soon
 	case end == "" || end == EndErrored && onDelivery:
 		return Step{}
-	case s.Others && !(onDelivery && s.Receipt.Again): // unmarked, only who wrote it has forwarded it
+	case s.Others && !(onDelivery && s.Receipt.Again): // unmarked: only its writer has forwarded it
 		return Step{Select: true, End: end, Seen: s.Now}
 	}
 	if onDelivery {
@@ -273,7 +273,7 @@ func (s Situation) move(kind MoveKind) Move {
 	return Move{ID: s.ID, Kind: kind, From: s.Receipt, Token: s.Token, At: s.Now}
 }
 
-// Bounds of the back-off of a message that nobody takes now.
+// Bounds of the back-off of a message that no consumer takes now.
 const (
 	MinBackOff = time.Second
 	MaxBackOff = 5 * time.Minute

@@ -56,8 +56,8 @@ func onDelivery(s *routing.Situation) {
 }
 func again(s *routing.Situation)  { s.Receipt.Again = true }
 func marked(s *routing.Situation) { s.Receipt.Mark = "t2" }
-func nobodyChosen(s *routing.Situation) {
-	s.Event = routing.Event{Kind: routing.NobodyChosen, End: routing.EndRefused}
+func noneChosen(s *routing.Situation) {
+	s.Event = routing.Event{Kind: routing.NoneChosen, End: routing.EndRefused}
 }
 func alone(s *routing.Situation)    { s.Others = false }
 func draining(s *routing.Situation) { s.Current = routing.DrainingMember }
@@ -109,7 +109,7 @@ func TestDecide(t *testing.T) {
 	}{
 		{"no receipt", situation(), brief{Selects: true}},
 		{"no receipt, chosen", situation(chosen("b", "")), brief{Move: routing.Assign, To: "b", Until: end, Hold: 30 * time.Second, Forward: true}},
-		{"no receipt, nobody chosen", situation(event(routing.NobodyChosen)), brief{Hold: backOff}},
+		{"no receipt, none chosen", situation(event(routing.NoneChosen)), brief{Hold: backOff}},
 		{"no receipt, nobody there is not dead", situation(alone, gone), brief{Selects: true}},
 		{"no receipt, past max_wait", situation(tooOld), brief{Move: routing.Kill, Reason: routing.ReasonMaxWait, Bury: true, Delete: true}},
 		{"no receipt, oversize", situation(oversize), brief{Move: routing.Kill, Reason: routing.ReasonOversize, Bury: true, Delete: true}},
@@ -120,7 +120,7 @@ func TestDecide(t *testing.T) {
 		{"pending, overtaken", situation(pending, event(routing.Overtaken)), brief{Hold: 20 * time.Second}},
 		{"pending, draining", situation(pending, draining), brief{Hold: 20 * time.Second, Forward: true}},
 		{"pending, gone", situation(pending, gone), brief{Hold: 20 * time.Second}},
-		{"pending, nobody else", situation(pending, alone), brief{Hold: 20 * time.Second, Forward: true}},
+		{"pending, no other consumer", situation(pending, alone), brief{Hold: 20 * time.Second, Forward: true}},
 		{"pending, past max_wait", situation(pending, tooOld), brief{Move: routing.Kill, Reason: routing.ReasonMaxWait, Bury: true, Delete: true}},
 		{"pending, 900 receives of 1000", situation(pending, received(900)), brief{Move: routing.Kill, Reason: routing.ReasonReceiveCount, Bury: true, Delete: true}},
 		{"pending, oversize by a new rule", situation(pending, oversize), brief{Hold: 20 * time.Second, Forward: true}},
@@ -128,18 +128,18 @@ func TestDecide(t *testing.T) {
 		{"lapsed", situation(lapsed), brief{Selects: true, Select: routing.EndLapsed}},
 		{"lapsed, overtaken", situation(lapsed, event(routing.Overtaken)), brief{Selects: true, Select: routing.EndLapsed}},
 		{"lapsed, chosen", situation(lapsed, chosen("b", routing.EndLapsed)), brief{Move: routing.Reassign, To: "b", Until: end, Hold: 30 * time.Second, Forward: true}},
-		{"lapsed, nobody chosen", situation(lapsed, event(routing.NobodyChosen)), brief{Hold: backOff}},
-		{"lapsed, nobody else", situation(lapsed, alone), brief{Move: routing.Extend, Until: end, Hold: 30 * time.Second, Forward: true}},
-		{"lapsed again, nobody else", situation(lapsed, extended, alone), brief{Move: routing.Extend, Until: end, Hold: 30 * time.Second}},
-		{"lapsed, nobody else, draining", situation(lapsed, alone, draining), brief{Hold: backOff}},
-		{"lapsed, nobody else, gone", situation(lapsed, alone, gone), brief{Move: routing.Kill, Reason: routing.ReasonNobodyLeft, Bury: true, Delete: true}},
+		{"lapsed, none chosen", situation(lapsed, event(routing.NoneChosen)), brief{Hold: backOff}},
+		{"lapsed, no other consumer", situation(lapsed, alone), brief{Move: routing.Extend, Until: end, Hold: 30 * time.Second, Forward: true}},
+		{"lapsed again, no other consumer", situation(lapsed, extended, alone), brief{Move: routing.Extend, Until: end, Hold: 30 * time.Second}},
+		{"lapsed, no other consumer, draining", situation(lapsed, alone, draining), brief{Hold: backOff}},
+		{"lapsed, no other consumer, gone", situation(lapsed, alone, gone), brief{Move: routing.Kill, Reason: routing.ReasonNobodyLeft, Bury: true, Delete: true}},
 
 		{"declined", situation(declined), brief{Selects: true, Select: routing.EndDeclined}},
 		{"declined, overtaken", situation(declined, event(routing.Overtaken)), brief{Selects: true, Select: routing.EndDeclined}},
 		{"declined, chosen", situation(declined, chosen("b", routing.EndDeclined)), brief{Move: routing.Reassign, To: "b", Until: end, Hold: 30 * time.Second, Forward: true}},
-		{"declined, nobody chosen", situation(declined, event(routing.NobodyChosen)), brief{Hold: backOff}},
-		{"declined, nobody else", situation(declined, alone), brief{Move: routing.Kill, Reason: routing.ReasonNobodyLeft, Bury: true, Delete: true}},
-		{"declined, nobody else, draining", situation(declined, alone, draining), brief{Move: routing.Kill, Reason: routing.ReasonNobodyLeft, Bury: true, Delete: true}},
+		{"declined, none chosen", situation(declined, event(routing.NoneChosen)), brief{Hold: backOff}},
+		{"declined, no other consumer", situation(declined, alone), brief{Move: routing.Kill, Reason: routing.ReasonNobodyLeft, Bury: true, Delete: true}},
+		{"declined, no other consumer, draining", situation(declined, alone, draining), brief{Move: routing.Kill, Reason: routing.ReasonNobodyLeft, Bury: true, Delete: true}},
 		{"declined, past max_wait", situation(declined, tooOld), brief{Move: routing.Kill, Reason: routing.ReasonMaxWait, Bury: true, Delete: true}},
 
 		{"delivered", situation(pending, event(routing.Delivered)), brief{}},
@@ -147,16 +147,16 @@ func TestDecide(t *testing.T) {
 		{"delivery unknown", situation(pending, event(routing.ForwardUnknown)), brief{}},
 		{"refused", situation(pending, event(routing.ForwardRefused)), brief{Selects: true, Select: routing.EndRefused}},
 		{"refused, chosen", situation(pending, chosen("b", routing.EndRefused)), brief{Move: routing.Reassign, To: "b", Until: end, Hold: 30 * time.Second, Forward: true}},
-		{"refused, nobody else", situation(pending, event(routing.ForwardRefused), alone), brief{Hold: backOff}},
-		{"refused, nobody else, extended", situation(pending, extended, event(routing.ForwardRefused), alone), brief{Move: routing.Extend, Until: end, Hold: backOff}},
-		{"refused, nobody else, extended, draining", situation(pending, extended, event(routing.ForwardRefused), alone, draining), brief{Hold: backOff}},
+		{"refused, no other consumer", situation(pending, event(routing.ForwardRefused), alone), brief{Hold: backOff}},
+		{"refused, no other consumer, extended", situation(pending, extended, event(routing.ForwardRefused), alone), brief{Move: routing.Extend, Until: end, Hold: backOff}},
+		{"refused, no other consumer, extended, draining", situation(pending, extended, event(routing.ForwardRefused), alone, draining), brief{Hold: backOff}},
 		{"not sent", situation(pending, event(routing.ForwardNotSent)), brief{Hold: backOff}},
 		{"not sent, extended", situation(pending, extended, event(routing.ForwardNotSent), alone), brief{Move: routing.Extend, Until: end, Hold: backOff}},
-		{"refused, nobody chosen", situation(pending, event(routing.NobodyChosen)), brief{Hold: backOff}},
+		{"refused, none chosen", situation(pending, event(routing.NoneChosen)), brief{Hold: backOff}},
 		{"errored", situation(pending, event(routing.ForwardErrored)), brief{Selects: true, Select: routing.EndErrored}},
-		{"errored, nobody else", situation(pending, event(routing.ForwardErrored), alone), brief{Hold: backOff}},
+		{"errored, no other consumer", situation(pending, event(routing.ForwardErrored), alone), brief{Hold: backOff}},
 
-		{"errored, nobody else, extended", situation(pending, extended, event(routing.ForwardErrored), alone), brief{Move: routing.Extend, Until: end, Hold: backOff}},
+		{"errored, no other consumer, extended", situation(pending, extended, event(routing.ForwardErrored), alone), brief{Move: routing.Extend, Until: end, Hold: backOff}},
 
 		{"accepted", situation(accepted), brief{Delete: true}},
 		{"accepted, past max_wait", situation(accepted, tooOld, received(999)), brief{Delete: true}},
@@ -179,13 +179,13 @@ func TestDecide(t *testing.T) {
 		{"on delivery: not sent", situation(onDelivery, pending, event(routing.ForwardNotSent)), brief{Move: routing.Extend, Until: end, Hold: backOff}},
 		{"on delivery: not sent, marked", situation(onDelivery, pending, again, event(routing.ForwardNotSent)), brief{Hold: backOff}},
 		{"on delivery: refused", situation(onDelivery, pending, event(routing.ForwardRefused)), brief{Selects: true, Select: routing.EndRefused}},
-		{"on delivery: refused, nobody else", situation(onDelivery, pending, alone, event(routing.ForwardRefused)), brief{Move: routing.Extend, Until: end, Hold: backOff}},
-		{"on delivery: refused, nobody chosen", situation(onDelivery, pending, nobodyChosen), brief{Move: routing.Extend, Until: end, Hold: backOff}},
+		{"on delivery: refused, no other consumer", situation(onDelivery, pending, alone, event(routing.ForwardRefused)), brief{Move: routing.Extend, Until: end, Hold: backOff}},
+		{"on delivery: refused, none chosen", situation(onDelivery, pending, noneChosen), brief{Move: routing.Extend, Until: end, Hold: backOff}},
 		{"on delivery: not taken", situation(onDelivery, pending, marked), brief{Move: routing.Extend, Until: end, Hold: 30 * time.Second, Forward: true}},
-		{"on delivery: not taken, nobody chosen", situation(onDelivery, pending, marked, nobodyChosen), brief{Hold: backOff}},
-		{"on delivery: not taken, nobody else", situation(onDelivery, pending, marked, alone), brief{Move: routing.Extend, Until: end, Hold: 30 * time.Second, Forward: true}},
+		{"on delivery: not taken, none chosen", situation(onDelivery, pending, marked, noneChosen), brief{Hold: backOff}},
+		{"on delivery: not taken, no other consumer", situation(onDelivery, pending, marked, alone), brief{Move: routing.Extend, Until: end, Hold: 30 * time.Second, Forward: true}},
 		{"on delivery: not taken, gone", situation(onDelivery, pending, marked, gone), brief{Selects: true, Select: routing.EndRefused}},
-		{"on delivery: not taken, gone, nobody else", situation(onDelivery, pending, marked, alone, gone), brief{Hold: backOff}},
+		{"on delivery: not taken, gone, no other consumer", situation(onDelivery, pending, marked, alone, gone), brief{Hold: backOff}},
 		{"on delivery: not taken, and forwarded since", situation(onDelivery, pending, marked, extended), brief{Move: routing.MarkAgain, Hold: 30 * time.Second, Forward: true}},
 		{"on delivery: not taken, and marked again since", situation(onDelivery, pending, marked, again), brief{Hold: 30 * time.Second, Forward: true}},
 		{"on delivery: not taken, past max_wait", situation(onDelivery, pending, marked, tooOld), brief{Move: routing.Kill, Reason: routing.ReasonDeliveryUnknown, Bury: true, Delete: true}},
@@ -215,7 +215,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-func TestBackOffIsNeverAtOnceAndNeverPastWhatComesNext(t *testing.T) {
+func TestBackOffEndsBeforeTheNextEvent(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		age, maxWait, deadline time.Duration // deadline from now, 0: none
@@ -231,7 +231,7 @@ func TestBackOffIsNeverAtOnceAndNeverPastWhatComesNext(t *testing.T) {
 		{2 * time.Hour, time.Hour, 0, 5 * time.Minute}, // dead already; only its burial waits
 		{10 * time.Minute, time.Hour, 1500 * time.Millisecond, 2 * time.Second},
 	} {
-		s := situation(event(routing.NobodyChosen))
+		s := situation(event(routing.NoneChosen))
 		if c.deadline > 0 {
 			receipt(routing.Pending, now.Add(c.deadline))(&s)
 		}
@@ -240,7 +240,7 @@ func TestBackOffIsNeverAtOnceAndNeverPastWhatComesNext(t *testing.T) {
 			t.Errorf("age %v, max_wait %v, deadline in %v: %v, want %v", c.age, c.maxWait, c.deadline, got, c.want)
 		}
 	}
-	unknown := situation(event(routing.NobodyChosen), func(s *routing.Situation) { s.SentAt = time.Time{} })
+	unknown := situation(event(routing.NoneChosen), func(s *routing.Situation) { s.SentAt = time.Time{} })
 	if got := routing.Decide(unknown).Hold; got != time.Second {
 		t.Errorf("nobody knows the age: %v, want 1s", got)
 	}

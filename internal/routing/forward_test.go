@@ -19,7 +19,7 @@ func (function) Hash() string { return strings.Repeat("f", 64) }
 
 func (f function) Select(ctx context.Context, q routing.Question) (string, error) { return f(ctx, q) }
 
-func TestRoutingFunctionInTroubleLosesNothingAndTriesNobody(t *testing.T) {
+func TestFailingRoutingFunctionKeepsTheMessage(t *testing.T) {
 	evaluation := func(failure routing.EvaluationFailure) func(error) bool {
 		return func(err error) bool {
 			var e *routing.EvaluationError
@@ -59,7 +59,7 @@ func TestRoutingFunctionInTroubleLosesNothingAndTriesNobody(t *testing.T) {
 			return "secret payload", nil
 		}, func(err error) bool { var e *routing.UnknownConsumerSelectedError; return errors.As(err, &e) }},
 	} {
-		inWorld(t, name, func(w *world) {
+		onRig(t, name, func(w *rig) {
 			w.consumer("a", w.ignores())
 			w.consumer("b", w.accepts(0))
 			w.send("m1")
@@ -96,7 +96,7 @@ func TestForwarding(t *testing.T) {
 		"a queue that refuses":  {routing.Answer{Kind: routing.NotTaken, Text: "QueueDoesNotExist"}, routing.EndRefused},
 		"a function that fails": {routing.Answer{Kind: routing.Failed, Text: "FunctionError"}, routing.EndErrored},
 	} {
-		inWorld(t, name+" does not cost the hold time", func(w *world) {
+		onRig(t, name+" does not cost the hold time", func(w *rig) {
 			w.consumer("a", answers(c.answer))
 			w.consumer("b", answers(c.answer))
 			w.consumer("c", w.accepts(0))
@@ -107,12 +107,12 @@ func TestForwarding(t *testing.T) {
 			if took := r.AssignedAt.Sub(begun); took != 0 || r.Consumer != "c" || r.History[1].End != c.end {
 				w.Errorf("assigned to %s after %v, history %+v", r.Consumer, took, r.History)
 			}
-			var delivery *routing.DeliveryError
+			var delivery *routing.ForwardError
 			if !errors.As(w.handled[0].Err, &delivery) || delivery.Consumer != "b" || delivery.Text != c.answer.Text {
 				w.Errorf("err = %v", w.handled[0].Err)
 			}
 		})
-		inWorld(t, name+" does not lose the message where nobody else is", func(w *world) {
+		onRig(t, name+" does not lose the message where no other consumer is", func(w *rig) {
 			w.consumer("a", answers(c.answer))
 			w.send("m1")
 			w.drive(10 * time.Second)
@@ -124,7 +124,7 @@ func TestForwarding(t *testing.T) {
 			w.end("m1")
 		})
 	}
-	inWorld(t, "no consumer is passed over because the router could reach none", func(w *world) {
+	onRig(t, "no consumer is passed over because the router could reach none", func(w *rig) {
 		out := answers(routing.Answer{Kind: routing.NotSent, Text: "NotConnected"})
 		w.consumer("a", out)
 		w.consumer("b", out)
@@ -137,7 +137,7 @@ func TestForwarding(t *testing.T) {
 			w.Errorf("it went to %s, after %+v", r.Consumer, r.History)
 		}
 	})
-	inWorld(t, "a function that times out is not given up before the deadline", func(w *world) {
+	onRig(t, "a function that times out is not given up before the deadline", func(w *rig) {
 		w.consumer("a", func(ctx context.Context, f routing.Forward) routing.Answer {
 			w.working.Go(func() { pass(25 * time.Second); _ = w.accept(f) })
 			<-ctx.Done()
@@ -148,7 +148,7 @@ func TestForwarding(t *testing.T) {
 		w.drive(time.Hour)
 		w.expect("accepted by", w.end("m1").Consumer, "a")
 	})
-	inWorld(t, "a forward whose answer is lost is not made to another consumer", func(w *world) {
+	onRig(t, "a forward whose answer is lost is not made to another consumer", func(w *rig) {
 		w.consumer("a", w.takesSilently(w.accepts(20*time.Second)))
 		w.consumer("b", w.accepts(0))
 		w.send("m1")
@@ -156,7 +156,7 @@ func TestForwarding(t *testing.T) {
 		w.expect("forwarded to", w.forwarded("m1"), []string{"a"})
 		w.end("m1")
 	})
-	inWorld(t, "a forward that was never answered is not believed", func(w *world) {
+	onRig(t, "a forward that was never answered is not believed", func(w *rig) {
 		w.consumer("a", w.ignores())
 		w.consumer("b", w.accepts(0))
 		w.router.Forwarder = forwarder(func(context.Context, []routing.Forward) []routing.Answer { return nil })
@@ -175,13 +175,13 @@ func (f forwarder) Forward(ctx context.Context, forwards []routing.Forward) []ro
 }
 
 func TestOnDelivery(t *testing.T) {
-	onDelivery := func(name string, test func(w *world)) {
-		inWorld(t, name, func(w *world) {
+	onDelivery := func(name string, test func(w *rig)) {
+		onRig(t, name, func(w *rig) {
 			w.policy.Accept = routing.OnDelivery
 			test(w)
 		})
 	}
-	onDelivery("a delivered message is not left pending", func(w *world) {
+	onDelivery("a delivered message is not left pending", func(w *rig) {
 		w.consumer("a", w.ignores())
 		w.send("m1")
 		w.invoke(w.receive())
@@ -190,7 +190,7 @@ func TestOnDelivery(t *testing.T) {
 			w.Errorf("outcome = %+v", o)
 		}
 	})
-	onDelivery("a refusal that this invocation alone has seen reroutes at once", func(w *world) {
+	onDelivery("a refusal that this invocation alone has seen reroutes at once", func(w *rig) {
 		w.consumer("a", refuses())
 		w.consumer("b", refuses())
 		w.consumer("c", w.ignores())
@@ -198,7 +198,7 @@ func TestOnDelivery(t *testing.T) {
 		w.invoke(w.receive())
 		w.expect("rerouted from", w.end("m1").Tried(), []string{"a", "b"})
 	})
-	onDelivery("a refusal is not forgotten because all others were full", func(w *world) {
+	onDelivery("a refusal is not forgotten because all others were full", func(w *rig) {
 		w.consumer("a", refuses())
 		w.consumer("b", w.ignores(), func(c *routing.Consumer) { c.MaxInFlight = 0 })
 		w.send("m1")
@@ -209,7 +209,7 @@ func TestOnDelivery(t *testing.T) {
 		w.expect("accepted by", r.Consumer, "b")
 		w.expect("moved on because", r.History[0].End, routing.EndRefused)
 	})
-	onDelivery("a refusal is not forgotten because nobody else was there", func(w *world) {
+	onDelivery("a refusal is not forgotten because no other consumer was there", func(w *rig) {
 		w.consumer("a", refuses())
 		w.send("m1")
 		w.drive(time.Minute)
@@ -220,7 +220,7 @@ func TestOnDelivery(t *testing.T) {
 		w.drive(time.Minute)
 		w.expect("accepted by", w.end("m1").Consumer, "b")
 	})
-	onDelivery("a line that was down does not tie the message to a consumer that refuses, nor away from one that does not", func(w *world) {
+	onDelivery("a line that was down does not tie the message to a consumer that refuses, nor away from one that does not", func(w *rig) {
 		for _, id := range []string{"a", "b"} {
 			w.consumer(id, answers(routing.Answer{Kind: routing.NotSent, Text: "NotConnected"}))
 		}
@@ -239,7 +239,7 @@ func TestOnDelivery(t *testing.T) {
 		w.expect("its queue is gone", w.end("m3").Consumer, "b")
 		w.end("m2")
 	})
-	onDelivery("a refusal is not forgotten with the consumer that refused", func(w *world) {
+	onDelivery("a refusal is not forgotten with the consumer that refused", func(w *rig) {
 		w.consumer("a", refuses())
 		w.send("m1")
 		w.invoke(w.receive())
@@ -248,7 +248,7 @@ func TestOnDelivery(t *testing.T) {
 		w.drive(time.Minute)
 		w.expect("accepted by", w.end("m1").Consumer, "b")
 	})
-	onDelivery("a refusal says nothing any more once the consumer was given it again", func(w *world) {
+	onDelivery("a refusal says nothing any more once the consumer was given it again", func(w *rig) {
 		w.consumer("a", refuses())
 		w.send("m1")
 		w.invoke(w.receive()) // refused
@@ -262,7 +262,7 @@ func TestOnDelivery(t *testing.T) {
 		w.expect("has copies", w.took["m1"], []string{"a"})
 	})
 	for name, answer := range map[string]routing.Answer{"unknown": {}, "errored": {Kind: routing.Failed}} {
-		onDelivery("a delivery that is "+name+" never goes to another consumer", func(w *world) {
+		onDelivery("a delivery that is "+name+" never goes to another consumer", func(w *rig) {
 			w.consumer("a", func(ctx context.Context, f routing.Forward) routing.Answer { w.copied(f); return answer })
 			w.consumer("b", w.ignores())
 			w.send("m1")
@@ -271,7 +271,7 @@ func TestOnDelivery(t *testing.T) {
 			w.expect("has copies", w.took["m1"], []string{"a"})
 		})
 	}
-	onDelivery("a refusal after another invocation may have delivered never reroutes", func(w *world) {
+	onDelivery("a refusal after another invocation may have delivered never reroutes", func(w *rig) {
 		w.consumer("a", w.takesSilently(w.ignores()))
 		w.consumer("b", w.ignores())
 		w.send("m1")
@@ -283,7 +283,7 @@ func TestOnDelivery(t *testing.T) {
 		w.expect("reason", w.end("m1").Reason, routing.ReasonDeliveryUnknown)
 		w.expect("has copies", w.took["m1"], []string{"a"})
 	})
-	onDelivery("an attempt that another invocation marked is not rerouted by the one that wrote it", func(w *world) {
+	onDelivery("an attempt that another invocation marked is not rerouted by the one that wrote it", func(w *rig) {
 		w.consumer("b", w.ignores())
 		var other sync.Once
 		w.consumer("a", func(ctx context.Context, f routing.Forward) routing.Answer {
@@ -301,7 +301,7 @@ func TestOnDelivery(t *testing.T) {
 		w.drive(2 * time.Hour)
 		w.end("m1")
 	})
-	onDelivery("the mode of an attempt is not changed by a deployment", func(w *world) {
+	onDelivery("the mode of an attempt is not changed by a deployment", func(w *rig) {
 		w.consumer("a", w.takesSilently(w.ignores()))
 		w.consumer("b", w.accepts(0))
 		w.send("m1")

@@ -31,10 +31,10 @@ type Question struct {
 // EvaluationTimeout is how long a routing function may take.
 const EvaluationTimeout = 5 * time.Second
 
-// ErrNoConsumerAvailable is that there is nobody to select now: no live member that was not tried, or all full.
+// ErrNoConsumerAvailable: there is no consumer to pick now. All live members were tried, or all are full.
 var ErrNoConsumerAvailable = errors.New("no consumer available")
 
-// UnknownConsumerSelectedError is a routing function that names a consumer that is none of the candidates.
+// UnknownConsumerSelectedError: the routing function named a consumer that is not a candidate.
 type UnknownConsumerSelectedError struct {
 	// ID is what it named. It may have been made of the message's content.
 	ID string
@@ -45,7 +45,7 @@ type UnknownConsumerSelectedError struct {
 // Error names the consumer if it is one; anything else may be content of the message and is named by its hash.
 func (e *UnknownConsumerSelectedError) Error() string {
 	if e.Member {
-		return fmt.Sprintf("unknown consumer selected: %q is no candidate", e.ID)
+		return fmt.Sprintf("unknown consumer selected: %q is not a candidate", e.ID)
 	}
 	sum := sha256.Sum256([]byte(e.ID))
 	return "unknown consumer selected: an id with SHA-256 " + hex.EncodeToString(sum[:8]) + " is not in the group"
@@ -61,12 +61,12 @@ const (
 	NotStarted EvaluationFailure = "not started"
 )
 
-// EvaluationError is a routing function that failed.
+// EvaluationError: the routing function failed.
 type EvaluationError struct {
 	Failure EvaluationFailure
 	// Function is the function's hash.
 	Function string
-	// Cause is for people at a desk: it may quote the message, so that Error does not contain it.
+	// Cause may quote the message, so that Error does not contain it. The command line shows it.
 	Cause error
 }
 
@@ -76,10 +76,10 @@ func (e *EvaluationError) Error() string {
 
 func (e *EvaluationError) Unwrap() error { return e.Cause }
 
-// DeliveryError is a forward that was not taken, as far as is known.
-type DeliveryError struct {
+// ForwardError is a forward that was not taken, or may not have been.
+type ForwardError struct {
 	Consumer string
 	Text     string
 }
 
-func (e *DeliveryError) Error() string { return "deliver to " + e.Consumer + ": " + e.Text }
+func (e *ForwardError) Error() string { return "forward to " + e.Consumer + ": " + e.Text }

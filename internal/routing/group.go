@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// ErrNoGroup is a group that nobody configured.
-var ErrNoGroup = errors.New("no such group")
+// ErrNoGroup: the configuration does not have the group.
+var ErrNoGroup = errors.New("unknown group")
 
 // Group is a set of consumers, ordered by id, one per id. It is a value that never changes.
 type Group struct {
@@ -83,12 +83,12 @@ const (
 	OnDelivery
 )
 
-// Policy is what a group's owner decided. The zero value of a field other than Accept stands for its default.
+// Policy is the configuration of a group. The zero value of a field other than Accept stands for its default.
 type Policy struct {
-	// Accept has no default in configurations; here its zero value is Explicit, under which nothing is taken
-	// for accepted that nobody accepted.
+	// Accept has no default in configurations; here its zero value is Explicit, under which only a
+	// consumer accepts a message.
 	Accept AcceptMode
-	// AcceptTimeout is for how long a consumer may leave a message unaccepted. Defaults to 30 s; at most
+	// AcceptTimeout is how long a consumer may leave a message unaccepted. Defaults to 30 s; at most
 	// MaxAcceptTimeout.
 	AcceptTimeout time.Duration
 	// MaxWait is after how long, from when it was sent, a message that is not accepted is dead. Defaults to an
@@ -130,8 +130,8 @@ func (p Policy) Validate() error {
 	return nil
 }
 
-// Snapshot is a group as it was read at one time, strongly consistent. It never changes; who joins or leaves
-// is seen by the next one.
+// Snapshot is a group as it was read at one time, strongly consistent. It never changes; the next
+// snapshot shows joins and leaves.
 type Snapshot struct {
 	Group
 	Policy   Policy

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// lapses remembers which consumers let a message lapse, for LapseMemory.
+// lapses remembers for LapseMemory which consumers let a message lapse.
 type lapses struct {
 	mu   sync.Mutex
 	last map[lapsed]time.Time
@@ -20,13 +20,13 @@ func (l *lapses) note(group, consumer string, deadline, now time.Time) {
 	if l.last == nil {
 		l.last = map[lapsed]time.Time{}
 	}
-	for who, at := range l.last {
+	for key, at := range l.last {
 		if now.Sub(at) > LapseMemory {
-			delete(l.last, who)
+			delete(l.last, key)
 		}
 	}
-	if who := (lapsed{group, consumer}); deadline.After(l.last[who]) {
-		l.last[who] = deadline
+	if key := (lapsed{group, consumer}); deadline.After(l.last[key]) {
+		l.last[key] = deadline
 	}
 }
 

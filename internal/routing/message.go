@@ -32,8 +32,8 @@ type Fields []Field
 
 // Field is one of them.
 type Field struct {
-	Name string
-	Value
+	Name  string
+	Value Value
 }
 
 // ValueKind says which member of a Value counts.
@@ -57,8 +57,8 @@ type Value struct {
 	Bool  bool
 }
 
-// ParseFields reads the fields of any body. A body that is no JSON object has none; members that are objects
-// or lists are none. Of a repeated name the last one counts. A number is whole if it is written without
+// ParseFields reads the fields of any body. A body that is not a JSON object has none. Members that are objects or
+// lists are left out. Of a repeated name the last one counts. A number is whole if it is written without
 // fraction and exponent and fits into 64 bits.
 func ParseFields(body []byte) Fields {
 	var members map[string]json.RawMessage

@@ -17,7 +17,7 @@ func whole(n int64) routing.Value   { return routing.Value{Kind: routing.IntValu
 func float(f float64) routing.Value { return routing.Value{Kind: routing.FloatValue, Float: f} }
 func truth(b bool) routing.Value    { return routing.Value{Kind: routing.BoolValue, Bool: b} }
 
-func TestBodyOfAnyKindIsNoErrorAndNoFieldIsGuessed(t *testing.T) {
+func TestParseFieldsOfAnyBody(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		body string
@@ -58,7 +58,7 @@ func FuzzParseFields(f *testing.F) {
 			if v, found := fields.Get(field.Name); !found || v != field.Value {
 				t.Errorf("%q is not found", field.Name)
 			}
-			if math.IsInf(field.Float, 0) || math.IsNaN(field.Float) {
+			if math.IsInf(field.Value.Float, 0) || math.IsNaN(field.Value.Float) {
 				t.Errorf("%q is not finite", field.Name)
 			}
 		}
@@ -69,8 +69,8 @@ func FuzzParseFields(f *testing.F) {
 	})
 }
 
-// TestOneValueIsNotTakenForTwo because its number is written in another way.
-func TestOneValueIsNotTakenForTwo(t *testing.T) {
+// TestEqualValuesHaveOneText because its number is written in another way.
+func TestEqualValuesHaveOneText(t *testing.T) {
 	t.Parallel()
 	for want, numbers := range map[string][]string{
 		"0": {`0`, `-0`, `0.0`, `-0.0`, `-0e9`, `-1e-999`, `0E+1`}, "100": {`100`, `100.0`, `1e2`, `1E+02`}, "-0.5": {`-0.5`, `-5e-1`},
@@ -84,7 +84,7 @@ func TestOneValueIsNotTakenForTwo(t *testing.T) {
 	}
 }
 
-func TestCapacityNeverWraps(t *testing.T) {
+func TestCapacityStaysInRange(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ current, most, available int64 }{
 		{0, 0, 0}, {0, 5, 5}, {5, 5, 0}, {6, 5, 0}, {-3, 5, 5}, {0, -1, 0},
@@ -100,7 +100,7 @@ func TestCapacityNeverWraps(t *testing.T) {
 	}
 }
 
-func TestGroupIsNeitherChangedNorLeftInDisorder(t *testing.T) {
+func TestGroupIsImmutableAndOrdered(t *testing.T) {
 	t.Parallel()
 	tags := []string{"eu"}
 	group := routing.NewGroup("couriers", routing.Consumer{ID: "b"}, routing.Consumer{ID: "a", ConsumerState: routing.ConsumerState{Tags: tags}},
@@ -128,7 +128,7 @@ func TestGroupIsNeitherChangedNorLeftInDisorder(t *testing.T) {
 	}
 }
 
-func TestCandidatesAreNotPickedByTheFunctionAlone(t *testing.T) {
+func TestCandidatesAreFilteredBeforeTheFunctionPicks(t *testing.T) {
 	t.Parallel()
 	group := routing.NewGroup("couriers",
 		routing.Consumer{ID: "e"}, routing.Consumer{ID: "d"},
@@ -144,7 +144,7 @@ func TestCandidatesAreNotPickedByTheFunctionAlone(t *testing.T) {
 	}{
 		{nil, "", "cde", "a: draining, b: its lease is over"},
 		{[]string{"d", "a", "gone"}, "", "ce", "a: tried, b: its lease is over, d: tried"},
-		{nil, "d", "ce", "a: draining, b: its lease is over, d: lapsed lately, and others are there"},
+		{nil, "d", "ce", "a: draining, b: its lease is over, d: let a message lapse lately, and others are left"},
 		{[]string{"c"}, "de", "de", "a: draining, b: its lease is over, c: tried"},
 		{[]string{"c", "d", "e"}, "de", "", "a: draining, b: its lease is over, c: tried, d: tried, e: tried"},
 	} {
@@ -164,7 +164,7 @@ func TestCandidatesAreNotPickedByTheFunctionAlone(t *testing.T) {
 }
 
 // A program that joins with the target of another may sort before it, and so be the one that is given more.
-func TestNoMessageComesBackToATargetUnderANewName(t *testing.T) {
+func TestMessageNeverReturnsToATargetUnderAnotherName(t *testing.T) {
 	t.Parallel()
 	group := routing.NewGroup("couriers",
 		routing.Consumer{ID: "spot-1", Target: "sqs:arn:aws:sqs:eu-west-1:000000000000:east"},
@@ -175,7 +175,7 @@ func TestNoMessageComesBackToATargetUnderANewName(t *testing.T) {
 	}
 }
 
-func TestPolicyThatTheRouterCannotKeepIsRefused(t *testing.T) {
+func TestImpossiblePolicyIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, p := range map[string]routing.Policy{
 		"no time to accept":             {AcceptTimeout: 1},

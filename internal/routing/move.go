@@ -16,7 +16,7 @@ const (
 	Assign MoveKind = "assign"
 	// Reassign moves the message on to another consumer.
 	Reassign MoveKind = "reassign"
-	// Extend moves the deadline, because nobody else is there.
+	// Extend moves the deadline, because no other consumer is left.
 	Extend MoveKind = "extend"
 	// MarkAgain says that the attempt is forwarded by another invocation, too.
 	MarkAgain MoveKind = "again"

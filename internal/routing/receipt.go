@@ -18,11 +18,11 @@ type State string
 const (
 	// Pending: a consumer was picked and has until the deadline to accept, or until the message moves on.
 	Pending State = "pending"
-	// Declined: it said that it does not accept.
+	// Declined: the consumer declined.
 	Declined State = "declined"
-	// Accepted: it accepted. The message is its own.
+	// Accepted: the consumer accepted. The message is its own.
 	Accepted State = "accepted"
-	// Dead: the message was given up and belongs into the dead-letter queue.
+	// Dead: the message was given up and belongs in the dead-letter queue.
 	Dead State = "dead"
 )
 
@@ -46,13 +46,13 @@ type Reason string
 
 // The reasons.
 const (
-	// ReasonMaxWait: nobody accepted it in all the time that it may wait.
+	// ReasonMaxWait: no consumer accepted it within max_wait.
 	ReasonMaxWait Reason = "max_wait"
-	// ReasonNobodyLeft: everybody was tried, and the last one declined or left.
+	// ReasonNobodyLeft: all consumers were tried, and the last one declined or left.
 	ReasonNobodyLeft Reason = "nobody_left"
-	// ReasonReceiveCount: the queue is about to give it up by itself.
+	// ReasonReceiveCount: the queue is about to dead-letter it without a reason.
 	ReasonReceiveCount Reason = "receive_count"
-	// ReasonDeliveryUnknown: as the two above, of a message that its consumer may have taken.
+	// ReasonDeliveryUnknown: as ReasonMaxWait or ReasonReceiveCount, and the consumer may have taken the message.
 	ReasonDeliveryUnknown Reason = "delivery_unknown"
 	// ReasonOversize: there is no room for the envelope. It is dead-lettered unchanged.
 	ReasonOversize Reason = "oversize"
@@ -62,36 +62,37 @@ const (
 type Past struct {
 	Consumer string
 	End      End
-	// AssignedAt is when the attempt was written, Deadline until when it had, EndedAt when its end was seen.
+	// AssignedAt is when the attempt was written, Deadline the end of its time, EndedAt when the router saw its end.
 	AssignedAt time.Time
 	Deadline   time.Time
 	EndedAt    time.Time
 }
 
-// Retention is for how long a receipt is kept after its last write: longer than any queue keeps a message.
+// Retention is how long a receipt is kept after its last write: longer than any queue keeps a message.
 const Retention = 15 * 24 * time.Hour
 
-// Receipt is what is known of a message: which attempt is under way, where it stands, and what came before.
+// Receipt is the stored state of a message: the attempt under way, its state, and the attempts before it.
 // Times have a resolution of one millisecond; zero values stand for absent attributes.
 type Receipt struct {
 	ID
 	State State
 	// Attempt counts the consumers that the message was given to, from 1; 0: dead before any.
 	Attempt int
-	// Token is random and names the attempt: who has it may accept or decline.
+	// Token is random and names the attempt. A consumer needs it to accept or decline.
 	Token    string
 	Consumer string
 	// OnDelivery says that the attempt counts as accepted when it is forwarded.
 	OnDelivery bool
-	// AssignedAt is when the attempt was written, Deadline until when the consumer has.
+	// AssignedAt is when the attempt was written, Deadline the end of the consumer's time to accept.
 	AssignedAt time.Time
 	Deadline   time.Time
-	// Extensions counts how often the deadline was moved because nobody else was there, since a forward was not taken.
+	// Extensions counts how often the deadline was moved because no other consumer was left. A forward that was not taken
+	// sets it to 0.
 	Extensions int
-	// Again says that another invocation than the one that wrote the attempt forwards it, too: then no
-	// refusal proves that it was not delivered. OnDelivery only.
+	// Again says that a second invocation forwards the attempt. Then a refusal does not prove that the message was not
+	// delivered. OnDelivery only.
 	Again bool
-	// Mark names the last write but assignments, acceptances and declines, whose token names them.
+	// Mark names the last Extend or Kill; the token names the other writes.
 	Mark string
 	// History is what came before, oldest first.
 	History []Past
@@ -120,7 +121,7 @@ func (r Receipt) passed() []string {
 }
 
 // notTaken reports whether the forward of an attempt that counts as accepted when it is forwarded demonstrably was not
-// taken, and nobody has forwarded it since.
+// taken, and no invocation has forwarded it since.
 func (r Receipt) notTaken() bool {
 	return r.OnDelivery && r.Mark != "" && r.Extensions == 0 && !r.Again
 }

@@ -29,9 +29,9 @@ type Incoming struct {
 	Group string
 	// Handle deletes or shows this very handing out.
 	Handle string
-	// SentAt is when the message came into the queue; zero if nobody knows.
+	// SentAt is when the message came into the queue; zero if unknown.
 	SentAt time.Time
-	// Receives is how often it was handed out, 0 if nobody knows. It proves nothing.
+	// Receives is how often it was handed out, 0 if unknown. It proves nothing.
 	Receives int
 	// Bytes is its size with attributes, AttributeCount their number.
 	Bytes          int
@@ -51,13 +51,13 @@ func (in Incoming) receiptID() ID { return ID{Group: in.Group, Message: in.ID} }
 
 // Hold hides a message.
 type Hold struct {
-	Incoming
+	Message Incoming
 	// For is whole seconds from now; 0 shows it at once.
 	For time.Duration
 }
 
-// ErrLeaseLost is a handle that has expired: somebody else may have the message. It is no trouble: what counts is the
-// receipt.
+// ErrLeaseLost is a handle that has expired: another invocation may have the message. It is harmless, because only the
+// receipt counts.
 var ErrLeaseLost = errors.New("the handle has expired")
 
 // Ingress is the queue that messages come from. Its methods return an error or nil for each message, in
@@ -68,9 +68,9 @@ type Ingress interface {
 	Delete(ctx context.Context, messages []Incoming) []error
 }
 
-// Forward hands a message to a consumer, its body as it was, with the envelope beside it.
+// Forward is a message for a consumer: its body as it was, with the envelope beside it.
 type Forward struct {
-	Incoming
+	Message  Incoming
 	Consumer Consumer
 	Envelope Envelope
 }
@@ -79,16 +79,15 @@ type Forward struct {
 type AnswerKind int
 
 const (
-	// NoAnswer: it may have been taken. It is the zero value, so that nothing is taken for refused that
-	// nobody refused.
+	// NoAnswer: it may have been taken. It is the zero value, so that a missing answer never counts as a refusal.
 	NoAnswer AnswerKind = iota
 	// Taken: the consumer has it; its queue holds it, or the function ended well.
 	Taken
-	// NotTaken: demonstrably it was not delivered, for the consumer's queue or function, or who answers for it, refused.
+	// NotTaken: it demonstrably was not delivered, because the consumer's queue or function refused.
 	NotTaken
-	// NotSent: demonstrably it was not delivered, for nothing left: the trouble is the router's own.
+	// NotSent: it demonstrably was not delivered, because nothing was sent.
 	NotSent
-	// Failed: the consumer is a function and failed; what it did before, nobody knows.
+	// Failed: the consumer is a function and failed; it may have done something before.
 	Failed
 )
 
@@ -98,7 +97,7 @@ type Answer struct {
 	Text string
 }
 
-// Forwarder hands messages to consumers.
+// Forwarder forwards messages to consumers.
 type Forwarder interface {
 	// Forward returns an answer for each forward, in order. When ctx ends it returns.
 	Forward(ctx context.Context, forwards []Forward) []Answer
@@ -106,7 +105,7 @@ type Forwarder interface {
 
 // DeadLetter is a message that was given up, with its receipt, which says why.
 type DeadLetter struct {
-	Incoming
+	Message Incoming
 	Receipt Receipt
 }
 
@@ -114,12 +113,6 @@ type DeadLetter struct {
 type DeadLetters interface {
 	// Bury returns an error or nil for each letter, in order. A letter may be buried again.
 	Bury(ctx context.Context, letters []DeadLetter) []error
-}
-
-// Observer hears what happened. It must not block.
-type Observer interface {
-	// Routed is called once for each message of a batch.
-	Routed(Handled)
 }
 
 // Handled is what one invocation did about one message.
@@ -134,7 +127,8 @@ type Handled struct {
 	Held time.Duration
 	// GivenBack says that there was no time for it.
 	GivenBack bool
-	// Forwards counts the forwards, Extended says that the deadline was moved: nobody else was there, or it was not taken.
+	// Forwards counts the forwards. Extended says that the deadline was moved: no other consumer was left, or the forward
+	// was not taken.
 	Forwards int
 	Extended bool
 	// Reroutes are those of this invocation.
@@ -142,7 +136,7 @@ type Handled struct {
 	// Age is the message's when it was done with.
 	Age time.Duration
 	// Err is the last trouble: [ErrNoConsumerAvailable], an [*UnknownConsumerSelectedError], an
-	// [*EvaluationError], a [*DeliveryError], or that of a port.
+	// [*EvaluationError], a [*ForwardError], or that of a port.
 	Err error
 }
 
@@ -160,14 +154,13 @@ const (
 )
 
 // Router routes batches of messages. Its fields are read only once it routes. It may route several batches at
-// once, and should live from batch to batch: it remembers who let messages lapse.
+// once, and should live from batch to batch: it remembers which consumers let messages lapse.
 type Router struct {
 	Receipts    Receipts
 	Groups      Groups
 	Ingress     Ingress
 	Forwarder   Forwarder
 	DeadLetters DeadLetters
-	Observer    Observer
 	// Reserve is how much time must be left to begin with a message. Defaults to DefaultReserve.
 	Reserve time.Duration
 	// ForwardTimeout bounds a round of forwards. Defaults to DefaultForwardTimeout.
@@ -182,7 +175,7 @@ type Router struct {
 
 // Route takes the next steps of each message: with one snapshot of each group, and within the time that ctx
 // leaves. A message that cannot be begun in time is given back. It returns what it did, in the order of the
-// batch. One message's trouble never touches the next one.
+// batch. One message's failure never affects another.
 func (r *Router) Route(ctx context.Context, messages []Incoming) []Handled {
 	b := newBatch(ctx, r, messages)
 	for open := b.flows; len(open) > 0; {
@@ -190,10 +183,7 @@ func (r *Router) Route(ctx context.Context, messages []Incoming) []Handled {
 	}
 	handled := make([]Handled, len(b.flows))
 	for i, f := range b.flows {
-		handled[i] = f.report(b.now())
-		if r.Observer != nil {
-			r.Observer.Routed(handled[i])
-		}
+		handled[i] = f.report(b.router.now())
 	}
 	return handled
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func TestAccepting(t *testing.T) {
-	inWorld(t, "a message that is accepted at once costs no second forward", func(w *world) {
+	onRig(t, "a message that is accepted at once costs no second forward", func(w *rig) {
 		w.consumer("a", w.accepts(time.Second))
 		w.send("m1", "m2", "m3")
 		w.drive(time.Hour)
@@ -23,7 +23,7 @@ func TestAccepting(t *testing.T) {
 			w.expect("forwards", w.forwarded(m), []string{"a"})
 		}
 	})
-	inWorld(t, "a lapse is not left beyond the deadline, and the outcome tells when what happened", func(w *world) {
+	onRig(t, "a lapse is not left beyond the deadline, and the outcome tells when what happened", func(w *rig) {
 		w.consumer("a", w.ignores())
 		w.consumer("b", w.accepts(time.Second))
 		begun := time.Now()
@@ -37,7 +37,7 @@ func TestAccepting(t *testing.T) {
 		}
 		w.expect("the router's own account", w.handled[1].Reroutes, []routing.Reroute{want})
 	})
-	inWorld(t, "a zombie that accepts after the reroute does not get the message", func(w *world) {
+	onRig(t, "a zombie that accepts after the reroute does not get the message", func(w *rig) {
 		var zombie atomic.Value
 		w.consumer("a", w.worker(func(f routing.Forward) { pass(31 * time.Second); zombie.Store(w.accept(f)) }))
 		w.consumer("b", w.accepts(5*time.Second))
@@ -49,7 +49,7 @@ func TestAccepting(t *testing.T) {
 			w.Errorf("the zombie was told %v, want a refusal", err)
 		}
 	})
-	inWorld(t, "an acceptance after the deadline that nobody has acted on is not refused", func(w *world) {
+	onRig(t, "an acceptance after the deadline that nobody has acted on is not refused", func(w *rig) {
 		w.consumer("a", w.ignores())
 		w.send("m1")
 		w.invoke(w.receive())
@@ -60,7 +60,7 @@ func TestAccepting(t *testing.T) {
 		w.drive(time.Hour)
 		w.end("m1")
 	})
-	inWorld(t, "a decline does not cost the full hold time", func(w *world) {
+	onRig(t, "a decline does not cost the full hold time", func(w *rig) {
 		w.consumer("a", w.declines())
 		w.consumer("b", w.accepts(0))
 		begun := time.Now()
@@ -72,7 +72,7 @@ func TestAccepting(t *testing.T) {
 			w.Errorf("the decline was acted on after %v", took)
 		}
 	})
-	inWorld(t, "a message in flight is not touched by who joins and leaves (R2), and who joins gets the next one (R3)", func(w *world) {
+	onRig(t, "a message in flight is not touched by who joins and leaves (R2), and who joins gets the next one (R3)", func(w *rig) {
 		w.consumer("b", w.accepts(20*time.Second))
 		w.send("m1")
 		w.invoke(w.receive())
@@ -83,7 +83,7 @@ func TestAccepting(t *testing.T) {
 		w.expect("m1 accepted by", w.end("m1").Consumer, "b")
 		w.expect("m2 accepted by", w.end("m2").Consumer, "a")
 	})
-	inWorld(t, "a consumer that is tried is never picked again, not even by another process and another function", func(w *world) {
+	onRig(t, "a consumer that is tried is never picked again, not even by another process and another function", func(w *rig) {
 		w.consumer("a", w.ignores())
 		w.consumer("b", w.declines())
 		w.consumer("c", w.ignores())
@@ -97,7 +97,7 @@ func TestAccepting(t *testing.T) {
 		w.expect("forwarded to", w.forwarded("m1"), []string{"a", "b", "c", "d"})
 		w.end("m1")
 	})
-	inWorld(t, "a consumer that lapsed is not given the next messages while others are there (R5), and is again later", func(w *world) {
+	onRig(t, "a consumer that lapsed is not given the next messages while others are there (R5), and is again later", func(w *rig) {
 		w.consumer("a", w.ignores())
 		w.consumer("b", w.accepts(0))
 		w.send("m1")
@@ -110,12 +110,12 @@ func TestAccepting(t *testing.T) {
 		w.invoke(w.receive())
 		w.expect("m3 forwarded to", w.forwarded("m3"), []string{"a"})
 		w.remove("b")
-		w.drive(time.Hour) // lapsed, and nobody else
+		w.drive(time.Hour) // lapsed, and no other consumer
 		w.send("m4")
 		w.invoke(w.receive())
-		w.expect("m4, nobody else there, forwarded to", w.forwarded("m4"), []string{"a"})
+		w.expect("m4, no other consumer there, forwarded to", w.forwarded("m4"), []string{"a"})
 	})
-	inWorld(t, "a lapse that is seen again and again does not stay a new one", func(w *world) {
+	onRig(t, "a lapse that is seen again and again does not stay a new one", func(w *rig) {
 		w.consumer("a", w.ignores())
 		w.consumer("b", w.ignores(), func(c *routing.Consumer) { c.MaxInFlight = 0 })
 		w.send("m1")
@@ -126,7 +126,7 @@ func TestAccepting(t *testing.T) {
 		w.invoke(w.receive())
 		w.expect("m2 forwarded to", w.forwarded("m2"), []string{"a"})
 	})
-	inWorld(t, "a batch does not give a consumer more than it may have", func(w *world) {
+	onRig(t, "a batch does not give a consumer more than it may have", func(w *rig) {
 		w.consumer("a", w.ignores(), func(c *routing.Consumer) { c.MaxInFlight, c.CurrentInFlight = 5, 2 })
 		w.consumer("b", w.ignores(), func(c *routing.Consumer) { c.MaxInFlight = 4 })
 		for i := range 10 {
@@ -148,8 +148,8 @@ func TestAccepting(t *testing.T) {
 	})
 }
 
-func TestNobodyThere(t *testing.T) {
-	inWorld(t, "an empty group does not kill a message before max_wait, and its letter says why", func(w *world) {
+func TestMessageWaitsForAConsumer(t *testing.T) {
+	onRig(t, "an empty group does not kill a message before max_wait, and its letter says why", func(w *rig) {
 		begun := time.Now()
 		w.send("m1")
 		w.drive(2 * time.Hour)
@@ -163,7 +163,7 @@ func TestNobodyThere(t *testing.T) {
 			w.Errorf("received %d times in an hour of nobody there", n)
 		}
 	})
-	inWorld(t, "everybody timed out: no deadlock, but a dead letter with history (R4)", func(w *world) {
+	onRig(t, "everybody timed out: no deadlock, but a dead letter with history (R4)", func(w *rig) {
 		w.consumer("a", w.ignores())
 		w.consumer("b", w.ignores())
 		w.send("m1")
@@ -174,7 +174,7 @@ func TestNobodyThere(t *testing.T) {
 		w.expect("history in the letter", len(w.letters[0].Receipt.History), 1)
 		w.expect("forwards: b once more for want of others, and no third time", w.forwarded("m1"), []string{"a", "b", "b"})
 	})
-	inWorld(t, "everybody declined: it does not wait for max_wait", func(w *world) {
+	onRig(t, "everybody declined: it does not wait for max_wait", func(w *rig) {
 		w.consumer("a", w.declines())
 		w.consumer("b", w.declines())
 		begun := time.Now()
@@ -186,7 +186,7 @@ func TestNobodyThere(t *testing.T) {
 			w.Errorf("dead after %v", took)
 		}
 	})
-	inWorld(t, "the last consumer that lapsed and left does not hold the message up", func(w *world) {
+	onRig(t, "the last consumer that lapsed and left does not hold the message up", func(w *rig) {
 		w.consumer("a", w.ignores())
 		w.send("m1")
 		w.invoke(w.receive())
@@ -194,7 +194,7 @@ func TestNobodyThere(t *testing.T) {
 		w.drive(time.Minute)
 		w.expect("reason", w.end("m1").Reason, routing.ReasonNobodyLeft)
 	})
-	inWorld(t, "a draining consumer gets nothing new, and may accept what it has", func(w *world) {
+	onRig(t, "a draining consumer gets nothing new, and may accept what it has", func(w *rig) {
 		w.consumer("a", w.accepts(50*time.Second))
 		w.send("m1")
 		w.invoke(w.receive())
@@ -204,14 +204,14 @@ func TestNobodyThere(t *testing.T) {
 		w.expect("m1 accepted by", w.end("m1").Consumer, "a")
 		w.expect("m2 forwarded to", len(w.forwarded("m2")), 0)
 	})
-	inWorld(t, "a consumer whose lease is over is not picked", func(w *world) {
+	onRig(t, "a consumer whose lease is over is not picked", func(w *rig) {
 		w.consumer("a", w.accepts(0), func(c *routing.Consumer) { c.LeaseUntil = time.Now() })
 		w.consumer("b", w.accepts(0), func(c *routing.Consumer) { c.LeaseUntil = time.Now().Add(time.Millisecond) })
 		w.send("m1")
 		w.drive(time.Minute)
 		w.expect("accepted by", w.end("m1").Consumer, "b")
 	})
-	inWorld(t, "who joins is found by a message that waits for somebody", func(w *world) {
+	onRig(t, "who joins is found by a message that waits for somebody", func(w *rig) {
 		w.consumer("a", w.accepts(0), func(c *routing.Consumer) { c.MaxInFlight = 0 })
 		w.send("m1")
 		w.drive(5 * time.Minute)
@@ -219,7 +219,7 @@ func TestNobodyThere(t *testing.T) {
 		w.drive(5 * time.Minute)
 		w.expect("accepted by", w.end("m1").Consumer, "b")
 	})
-	inWorld(t, "throttling that inflates the receive count does not kill a message before the backstop (Q11)", func(w *world) {
+	onRig(t, "throttling that inflates the receive count does not kill a message before the backstop (Q11)", func(w *rig) {
 		w.consumer("a", w.accepts(0))
 		w.send("m1", "m2")
 		w.queue[0].Receives, w.queue[1].Receives = 898, 899
@@ -227,7 +227,7 @@ func TestNobodyThere(t *testing.T) {
 		w.expect("m1", w.end("m1").State, routing.Accepted)
 		w.expect("m2", w.end("m2").Reason, routing.ReasonReceiveCount)
 	})
-	inWorld(t, "an oversize message is not forwarded with a cut envelope", func(w *world) {
+	onRig(t, "an oversize message is not forwarded with a cut envelope", func(w *rig) {
 		w.consumer("a", w.accepts(0))
 		w.send("m1", "m2", "m3")
 		w.queue[0].Bytes = routing.MaxIncomingBytes + 1
@@ -240,10 +240,10 @@ func TestNobodyThere(t *testing.T) {
 	})
 }
 
-// TestNoDeadMessageIsLostWhoseQueueDoesNotCount: who gave it up died before it was buried, and the queue says of no message
+// TestDeadMessageIsBuriedWithoutAReceiveCount: who gave it up died before it was buried, and the queue says of no message
 // how often it was handed out.
-func TestNoDeadMessageIsLostWhoseQueueDoesNotCount(t *testing.T) {
-	inWorld(t, "the receipt alone tells", func(w *world) {
+func TestDeadMessageIsBuriedWithoutAReceiveCount(t *testing.T) {
+	onRig(t, "the receipt alone tells", func(w *rig) {
 		w.send("m1")
 		id := routing.ID{Group: "couriers", Message: "m1"}
 		kill := routing.Move{ID: id, Kind: routing.Kill, Token: "t", At: time.Now(), Reason: routing.ReasonMaxWait}

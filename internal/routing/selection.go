@@ -9,7 +9,7 @@ import (
 	"github.com/landfall-dev/landfall/internal/bounded"
 )
 
-// Exclusion says why a member is no candidate.
+// Exclusion says why a member is not a candidate.
 type Exclusion string
 
 // The exclusions.
@@ -17,10 +17,10 @@ const (
 	ExcludedLeaseOver    Exclusion = "its lease is over"
 	ExcludedDraining     Exclusion = "draining"
 	ExcludedTried        Exclusion = "tried"
-	ExcludedLapsedLately Exclusion = "lapsed lately, and others are there"
+	ExcludedLapsedLately Exclusion = "let a message lapse lately, and others are left"
 )
 
-// Excluded is a member that is no candidate.
+// Excluded is a member that is not a candidate.
 type Excluded struct {
 	Consumer string
 	Why      Exclusion
@@ -31,7 +31,7 @@ type Choice struct {
 	Message Message
 	// Receipt is the message's; its State is "" if it has none.
 	Receipt Receipt
-	// LapsedLately tells who let a message lapse lately. Optional.
+	// LapsedLately reports whether a consumer let a message lapse lately. Optional.
 	LapsedLately func(consumer string) bool
 	// Given counts the messages that consumers were given since the snapshot. Optional.
 	Given map[string]int64
@@ -85,8 +85,8 @@ func (s Snapshot) hasTarget(ids []string, target string) bool {
 	})
 }
 
-// Choose finds the candidates and asks the snapshot's function. Whatever the function does, a consumer that is
-// no candidate is not picked, and the decision is there within EvaluationTimeout and a second.
+// Choose finds the candidates and asks the snapshot's function. Whatever the function does, Choose picks only a candidate
+// and returns within EvaluationTimeout and a second.
 func (s Snapshot) Choose(ctx context.Context, c Choice) Decision {
 	candidates, excluded := s.Candidates(c.Receipt.passed(), c.LapsedLately, c.Now)
 	for i := range candidates {

@@ -10,7 +10,7 @@ import (
 
 // The stages of a round after the writes. Each is one call of a port for all messages that need it.
 
-// hold hides the messages that wait, and shows those that are given back.
+// hold hides the messages that wait, and makes those visible that are given back.
 func (b *batch) hold(flows []*flow) {
 	holding := pick(flows, func(f *flow) bool { return f.step.Hold > 0 || f.handled.GivenBack })
 	if len(holding) == 0 {
@@ -18,12 +18,12 @@ func (b *batch) hold(flows []*flow) {
 	}
 	holds := make([]Hold, len(holding))
 	for i, f := range holding {
-		holds[i] = Hold{Incoming: f.Incoming, For: f.step.Hold}
+		holds[i] = Hold{Message: f.incoming, For: f.step.Hold}
 		f.handled.Held = f.step.Hold
 	}
-	errs := b.Ingress.Hold(b.ctx, holds)
+	errs := b.router.Ingress.Hold(b.ctx, holds)
 	for i, f := range holding {
-		if err := errorOf(errs, i); err != nil { // it comes back by itself, if nobody else has it
+		if err := errorOf(errs, i); err != nil { // it comes back by itself, if no other invocation has it
 			f.handled.Err = fmt.Errorf("hold: %w", err)
 		}
 	}
@@ -37,15 +37,15 @@ func (b *batch) forward(flows []*flow) {
 	}
 	forwards := make([]Forward, len(forwarding))
 	for i, f := range forwarding {
-		consumer, _ := f.Consumer(f.receipt.Consumer)
-		forwards[i] = Forward{Incoming: f.Incoming, Consumer: consumer, Envelope: Envelope{
-			ID: f.receipt.ID, Attempt: f.receipt.Attempt, Token: f.receipt.Token, Deadline: f.receipt.Deadline, Handle: f.Handle,
+		consumer, _ := f.group.snapshot.Consumer(f.receipt.Consumer)
+		forwards[i] = Forward{Message: f.incoming, Consumer: consumer, Envelope: Envelope{
+			ID: f.receipt.ID, Attempt: f.receipt.Attempt, Token: f.receipt.Token, Deadline: f.receipt.Deadline, Handle: f.incoming.Handle,
 		}}
 	}
-	timeout := min(cmp.Or(b.ForwardTimeout, DefaultForwardTimeout), max(b.remaining()-closing, time.Second))
+	timeout := min(cmp.Or(b.router.ForwardTimeout, DefaultForwardTimeout), max(b.remaining()-closing, time.Second))
 	ctx, cancel := context.WithTimeout(b.ctx, timeout)
 	defer cancel()
-	answers := b.Forwarder.Forward(ctx, forwards)
+	answers := b.router.Forwarder.Forward(ctx, forwards)
 	for i, f := range forwarding {
 		var a Answer
 		if i < len(answers) {
@@ -62,7 +62,7 @@ func (f *flow) answered(a Answer) {
 		NoAnswer: ForwardUnknown, Taken: Delivered, NotTaken: ForwardRefused, NotSent: ForwardNotSent, Failed: ForwardErrored,
 	}[a.Kind]}
 	if a.Kind != Taken {
-		f.handled.Err = &DeliveryError{Consumer: f.receipt.Consumer, Text: cmp.Or(a.Text, "no answer")}
+		f.handled.Err = &ForwardError{Consumer: f.receipt.Consumer, Text: cmp.Or(a.Text, "no answer")}
 	}
 }
 
@@ -74,13 +74,13 @@ func (b *batch) bury(flows []*flow) {
 	}
 	letters := make([]DeadLetter, len(burying))
 	for i, f := range burying {
-		letters[i] = DeadLetter{Incoming: f.Incoming, Receipt: f.receipt}
+		letters[i] = DeadLetter{Message: f.incoming, Receipt: f.receipt}
 	}
-	errs := b.DeadLetters.Bury(b.ctx, letters)
+	errs := b.router.DeadLetters.Bury(b.ctx, letters)
 	var failed []*flow
 	for i, f := range burying {
 		if err := errorOf(errs, i); err != nil {
-			f.fail(fmt.Errorf("dead-letter: %w", err), b.now())
+			f.fail(fmt.Errorf("dead-letter: %w", err), b.router.now())
 			failed = append(failed, f)
 		}
 	}
@@ -95,9 +95,9 @@ func (b *batch) delete(flows []*flow) {
 	}
 	messages := make([]Incoming, len(deleting))
 	for i, f := range deleting {
-		messages[i] = f.Incoming
+		messages[i] = f.incoming
 	}
-	errs := b.Ingress.Delete(b.ctx, messages)
+	errs := b.router.Ingress.Delete(b.ctx, messages)
 	for i, f := range deleting {
 		if err := errorOf(errs, i); err != nil { // it comes back, and comes to the same end
 			f.handled.Err = fmt.Errorf("delete: %w", err)
@@ -107,7 +107,7 @@ func (b *batch) delete(flows []*flow) {
 	}
 }
 
-// errorOf is the error for a message; where a port left it out, nobody knows.
+// errorOf returns the error for a message. A message that the port left out has no answer.
 func errorOf(errs []error, i int) error {
 	if i < len(errs) {
 		return errs[i]

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -26,8 +25,8 @@ type ControlClient interface {
 	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
 }
 
-// Control is what was said about groups at run time, without a deployment. It takes effect with the next
-// snapshot and touches no message in flight. Every write may be repeated. It is safe for concurrent use.
+// Control changes groups at run time, without a deployment. A change takes effect with the next snapshot and affects no
+// message in flight. Every write may be repeated. It is safe for concurrent use.
 type Control struct {
 	client ControlClient
 	table  string
@@ -38,13 +37,13 @@ func NewControl(client ControlClient, table string) *Control {
 	return &Control{client: client, table: table}
 }
 
-// ErrNoMember is that no such consumer has joined with a lease, or that it was removed since.
-var ErrNoMember = errors.New("no such member with a lease")
+// ErrNoMember: the consumer has not joined with a lease, or was removed since.
+var ErrNoMember = errors.New("the consumer has no lease")
 
 const (
-	// maxBy bounds who is said to have changed something, in bytes; what is longer is cut.
+	// maxBy bounds the name of the author of a change, in bytes; a longer name is cut.
 	maxBy = 256
-	// leaseKept is how long an item stays after its lease is over, for people who look.
+	// leaseKept is how long an item is kept for people to read after its lease is over.
 	leaseKept = 24 * time.Hour
 )
 
@@ -52,39 +51,38 @@ const (
 type Route struct {
 	Kind     string
 	Argument string
-	Change
+	Change   Change
 	// Invalid says why a stored route cannot be read.
 	Invalid error
 }
 
-// Change is who wrote an item last, and when.
+// Change is the author and the time of the last write of an item.
 type Change struct {
 	By string
 	At time.Time
 }
 
-// SetRoute gives the group another routing function than its configuration does. It stores what it is given:
-// whether such a function can be made is to be found out before.
+// SetRoute replaces the routing function of the group's configuration. It does not check that the function can be made.
 func (c *Control) SetRoute(ctx context.Context, group string, route Route, by string) error {
 	if err := checkName("group", group); err != nil {
 		return err
 	}
 	if route.Kind == "" {
-		return errors.New("set route: the kind of the function is missing")
+		return errors.New("set route: the kind of the routing function is missing")
 	}
 	i := key(groupKey(group), schema.RouteItem)
 	putTexts(i, map[string]string{
 		schema.RouteKind: route.Kind, schema.RouteArgument: route.Argument, schema.ChangedBy: dynamo.Clip(by, maxBy),
 	})
 	i[schema.ChangedAt] = dynamo.Millis(time.Now())
-	var w write
+	var w dynamo.Write
 	if _, err := c.client.PutItem(ctx, w.Put(&c.table, i), dynamo.RepeatConflicts); err != nil {
 		return fmt.Errorf("set route of group %s: %w", group, err)
 	}
 	return nil
 }
 
-// ResetRoute gives the group back the routing function of its configuration.
+// ResetRoute returns the group to the routing function of its configuration.
 func (c *Control) ResetRoute(ctx context.Context, group string) error {
 	if err := checkName("group", group); err != nil {
 		return err
@@ -100,7 +98,7 @@ func (c *Control) Join(ctx context.Context, group string, m routing.Consumer, by
 	if err := checkMember(group, m, now); err != nil {
 		return err
 	}
-	var w write
+	var w dynamo.Write
 	w.Set(schema.Target, dynamo.Text(m.Target))
 	w.Set(schema.Weight, dynamo.Number(max(1, m.Weight)))
 	var limit, tags, lease, expires types.AttributeValue
@@ -121,18 +119,18 @@ func (c *Control) Join(ctx context.Context, group string, m routing.Consumer, by
 	w.SetOrRemove(schema.Tags, tags)
 	w.SetOrRemove(schema.LeaseUntil, lease)
 	w.SetOrRemove(schema.ExpiresAt, expires)
-	w.changed(by, now)
+	changed(&w, by, now)
 	_, err := c.update(ctx, "join", group, m.ID, &w)
 	return err
 }
 
-// Renew moves the end of a member's lease, never back. It is [ErrNoMember] for who has not joined with a lease or
-// was removed: it may join again, if it should.
+// Renew moves the end of a member's lease, never back. It returns [ErrNoMember] for a consumer that has not joined with a
+// lease, or was removed: it may join again.
 func (c *Control) Renew(ctx context.Context, group, id string, until time.Time) error {
 	if err := errors.Join(checkName("group", group), checkName("consumer", id), checkLease(id, until, time.Now())); err != nil {
 		return err
 	}
-	var w write
+	var w dynamo.Write
 	w.Require(schema.LeaseUntil, " <= ", w.Value(dynamo.Millis(until)))
 	w.Set(schema.LeaseUntil, dynamo.Millis(until))
 	w.Set(schema.ExpiresAt, dynamo.Number(until.Add(leaseKept).Unix()))
@@ -148,15 +146,14 @@ func (c *Control) Renew(ctx context.Context, group, id string, until time.Time) 
 	return fmt.Errorf("renew %s in group %s: %w", id, group, ErrNoMember)
 }
 
-// Drain says that a consumer, of the configuration or one that joined, finishes what it has and gets nothing more,
-// or that it gets messages again: then an item that cannot be read is removed. Of a consumer that does not exist it says
-// something, too, should it come.
+// Drain makes a consumer, of the configuration or one that joined, finish what it has and get no more messages; or lets it
+// get messages again, and then removes an item that cannot be read. It works for a consumer that has yet to join, too.
 func (c *Control) Drain(ctx context.Context, group, id string, draining bool, by string) error {
 	if err := errors.Join(checkName("group", group), checkName("consumer", id)); err != nil {
 		return err
 	}
-	var w write
-	w.changed(by, time.Now())
+	var w dynamo.Write
+	changed(&w, by, time.Now())
 	if draining {
 		w.Set(schema.Draining, dynamo.Flag(true))
 		_, err := c.update(ctx, "drain", group, id, &w)
@@ -175,7 +172,7 @@ func (c *Control) Drain(ctx context.Context, group, id string, draining bool, by
 	if left.add(stored); len(left.Problems) == 0 {
 		return nil
 	}
-	var unread write // it would go on draining
+	var unread dynamo.Write // it would go on draining
 	unread.RequireIs(schema.ChangedAt, stored[schema.ChangedAt])
 	unread.RequireIs(schema.ChangedBy, stored[schema.ChangedBy])
 	if err = c.delete(ctx, group, memberKey(id), &unread); err != nil {
@@ -186,8 +183,8 @@ func (c *Control) Drain(ctx context.Context, group, id string, draining bool, by
 	return err
 }
 
-// Leave removes a member, and whatever was said about it. Messages that it has and has not accepted move on when
-// their time is over. A consumer of the configuration stays.
+// Leave removes a member and its control item. Messages that it has not accepted move on at their deadlines. A consumer of
+// the configuration stays.
 func (c *Control) Leave(ctx context.Context, group, id string) error {
 	if err := errors.Join(checkName("group", group), checkName("consumer", id)); err != nil {
 		return err
@@ -196,8 +193,8 @@ func (c *Control) Leave(ctx context.Context, group, id string) error {
 }
 
 // update answers with the item after it.
-func (c *Control) update(ctx context.Context, what, group, id string, w *write) (dynamo.Item, error) {
-	out, err := c.client.UpdateItem(ctx, w.update(&c.table, key(groupKey(group), memberKey(id))), dynamo.RepeatConflicts)
+func (c *Control) update(ctx context.Context, what, group, id string, w *dynamo.Write) (dynamo.Item, error) {
+	out, err := c.client.UpdateItem(ctx, update(w, &c.table, key(groupKey(group), memberKey(id))), dynamo.RepeatConflicts)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s in group %s: %w", what, id, group, err)
 	}
@@ -205,17 +202,17 @@ func (c *Control) update(ctx context.Context, what, group, id string, w *write) 
 }
 
 func (c *Control) remove(ctx context.Context, group, sk string) error {
-	return c.delete(ctx, group, sk, &write{})
+	return c.delete(ctx, group, sk, &dynamo.Write{})
 }
 
-func (c *Control) delete(ctx context.Context, group, sk string, w *write) error {
+func (c *Control) delete(ctx context.Context, group, sk string, w *dynamo.Write) error {
 	if _, err := c.client.DeleteItem(ctx, w.Delete(&c.table, key(groupKey(group), sk)), dynamo.RepeatConflicts); err != nil {
 		return fmt.Errorf("remove %s of group %s: %w", sk, group, err)
 	}
 	return nil
 }
 
-func (w *write) changed(by string, at time.Time) {
+func changed(w *dynamo.Write, by string, at time.Time) {
 	w.Set(schema.ChangedBy, dynamo.Text(dynamo.Clip(by, maxBy)))
 	w.Set(schema.ChangedAt, dynamo.Millis(at))
 }
@@ -223,12 +220,9 @@ func (w *write) changed(by string, at time.Time) {
 func groupKey(group string) string { return schema.GroupScope + schema.Separator + group }
 func memberKey(id string) string   { return schema.MemberItem + schema.Separator + id }
 
-// name is how groups and consumers are called, as configurations have it.
-var name = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
-
 func checkName(what, s string) error {
-	if !name.MatchString(s) {
-		return fmt.Errorf("%s %.80q: want 1 to 63 lower-case letters, digits and hyphens, no hyphen first", what, s)
+	if !schema.IsName(s) {
+		return fmt.Errorf("%s %.80q: want 1 to 63 lower-case letters, digits and hyphens, not a hyphen first", what, s)
 	}
 	return nil
 }
@@ -253,7 +247,7 @@ func checkMember(group string, m routing.Consumer, now time.Time) error {
 	return nil
 }
 
-// isTarget tells "sqs:" or "lambda:" and a name, in visible ASCII.
+// isTarget reports whether s is "sqs:" or "lambda:" and a name, in visible ASCII.
 func isTarget(s string) bool {
 	kind, name, _ := strings.Cut(s, ":")
 	return (kind == schema.TargetSQS || kind == schema.TargetLambda) && name != "" &&
@@ -262,7 +256,7 @@ func isTarget(s string) bool {
 
 func checkLease(id string, until, now time.Time) error {
 	if !until.After(now) || until.UnixMilli() > dynamo.MaxMillis {
-		return fmt.Errorf("consumer %s: a lease until %s: want a time to come, by the year 5000", id, until.UTC().Format(time.RFC3339))
+		return fmt.Errorf("consumer %s: lease until %s: want a time in the future, before the year 5000", id, until.UTC().Format(time.RFC3339))
 	}
 	return nil
 }

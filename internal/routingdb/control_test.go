@@ -19,8 +19,8 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// TestNothingIsStoredThatNobodyCouldRead.
-func TestNothingIsStoredThatNobodyCouldRead(t *testing.T) {
+// TestInvalidControlWritesAreRefused.
+func TestInvalidControlWritesAreRefused(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	good := routing.Consumer{ID: "east", Target: "sqs:east"}
@@ -67,8 +67,8 @@ func TestNothingIsStoredThatNobodyCouldRead(t *testing.T) {
 	}
 }
 
-// TestARenewalBringsNobodyBack who was removed, or never joined with a lease; and it takes no time away.
-func TestARenewalBringsNobodyBack(t *testing.T) {
+// TestRenewalNeedsALease who was removed, or never joined with a lease; and it takes no time away.
+func TestRenewalNeedsALease(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -106,7 +106,7 @@ func TestARenewalBringsNobodyBack(t *testing.T) {
 		}
 		b.expires("group#couriers", "member#east", time.Now().Add(25*time.Hour))
 		o, err := b.control.Read(t.Context(), "couriers")
-		if err != nil || len(o.Members) != 1 || time.Until(o.Members[0].LeaseUntil) < 59*time.Minute {
+		if err != nil || len(o.Members) != 1 || time.Until(o.Members[0].Consumer.LeaseUntil) < 59*time.Minute {
 			t.Errorf("%+v, %v; want a lease of an hour", o.Members, err)
 		}
 		if err := b.control.Leave(t.Context(), "couriers", "east"); err != nil {
@@ -128,7 +128,7 @@ func (c joins) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, o .
 }
 
 // An item that cannot be read is removed so that its consumer drains no more; one that was written since can be.
-func TestWhoJoinsMeanwhileIsNotRemovedWithAnUnreadableItem(t *testing.T) {
+func TestStopDrainingKeepsAConcurrentJoin(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -143,7 +143,7 @@ func TestWhoJoinsMeanwhileIsNotRemovedWithAnUnreadableItem(t *testing.T) {
 		if err := control.Drain(t.Context(), "couriers", "east", false, "ada"); err != nil {
 			t.Error(err)
 		}
-		if o, err := b.control.Read(t.Context(), "couriers"); err != nil || len(o.Members) != 1 || o.Members[0].Target != "sqs:east" {
+		if o, err := b.control.Read(t.Context(), "couriers"); err != nil || len(o.Members) != 1 || o.Members[0].Consumer.Target != "sqs:east" {
 			t.Errorf("%+v, %v", o, err)
 		}
 	})
@@ -160,8 +160,8 @@ func (b *bench) expires(pk, sk string, want time.Time) {
 	}
 }
 
-// TestWhoChangedSomethingIsNotForgotten, nor cut within a character.
-func TestWhoChangedSomethingIsNotForgotten(t *testing.T) {
+// TestAuthorOfAChangeIsStored, nor cut within a character.
+func TestAuthorOfAChangeIsStored(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -179,10 +179,10 @@ func TestWhoChangedSomethingIsNotForgotten(t *testing.T) {
 			t.Fatalf("%+v, %v", o, err)
 		}
 		now := time.Now().Truncate(time.Millisecond)
-		if r := o.Route; r.Kind != "cel" || r.Argument != "consumers[0]" || r.By != by[:255] || !r.At.Equal(now) {
+		if r := o.Route; r.Kind != "cel" || r.Argument != "consumers[0]" || r.Change.By != by[:255] || !r.Change.At.Equal(now) {
 			t.Errorf("route: %+v", r)
 		}
-		if east, north := o.Members[0], o.Members[1]; east.By != "ada" || north.By != "bob" || !north.At.Equal(now) || north.Target != "" {
+		if east, north := o.Members[0], o.Members[1]; east.Change.By != "ada" || north.Change.By != "bob" || !north.Change.At.Equal(now) || north.Consumer.Target != "" {
 			t.Errorf("members: %+v", o.Members)
 		}
 	})

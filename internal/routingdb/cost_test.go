@@ -22,8 +22,8 @@ func (b *bench) costs(what string, write, read float64, do func()) {
 	}
 }
 
-// TestAMessageThatIsAcceptedAtOnceCostsNoMoreThanTwoUnits, with names of any length.
-func TestAMessageThatIsAcceptedAtOnceCostsNoMoreThanTwoUnits(t *testing.T) {
+// TestMessageAcceptedAtOnceCostsTwoUnits, with names of any length.
+func TestMessageAcceptedAtOnceCostsTwoUnits(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("n", 63)
 	for _, id := range []routing.ID{order, {Group: long, Message: strings.Repeat("f", 128)}} {
@@ -36,8 +36,8 @@ func TestAMessageThatIsAcceptedAtOnceCostsNoMoreThanTwoUnits(t *testing.T) {
 	}
 }
 
-// TestNoOtherStepCostsMoreThanAUnit: a reroute, an extension, a refusal.
-func TestNoOtherStepCostsMoreThanAUnit(t *testing.T) {
+// TestOtherStepsCostAtMostOneUnit: a reroute, an extension, a refusal.
+func TestOtherStepsCostAtMostOneUnit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -62,11 +62,11 @@ func TestNoOtherStepCostsMoreThanAUnit(t *testing.T) {
 	})
 }
 
-// TestASnapshotCostsNoMoreThanAUnit, and a request for each queue at most once a second.
-func TestASnapshotCostsNoMoreThanAUnit(t *testing.T) {
+// TestSnapshotCostsAtMostOneUnit, and a request for each queue at most once a second.
+func TestSnapshotCostsAtMostOneUnit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "north", "south", "east")
+		w := newCouriers(t, "north", "south", "east")
 		for _, id := range []string{"west", "centre"} {
 			w.join(routing.Consumer{ID: id, Target: "sqs:north"})
 		}

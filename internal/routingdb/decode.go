@@ -17,13 +17,13 @@ func decode(id routing.ID, stored dynamo.Item) (routing.Receipt, error) {
 	if len(stored) == 0 {
 		return routing.Receipt{ID: id}, nil
 	}
-	r := &reader{dynamo.Reader{Item: stored}}
+	r := &dynamo.Reader{Item: stored}
 	receipt := routing.Receipt{
 		ID: id, State: routing.State(r.Text(schema.State)), Attempt: r.Count(schema.Attempt), Token: r.Text(schema.Token),
 		Consumer: r.Text(schema.Consumer), OnDelivery: r.Flag(schema.OnDelivery),
 		AssignedAt: r.Millis(schema.AssignedAt), Deadline: r.Millis(schema.Deadline),
 		Extensions: r.Count(schema.Extensions), Again: r.Flag(schema.Again), Mark: r.Text(schema.Mark),
-		History: r.history(), EndedAt: r.Millis(schema.EndedAt), Reason: routing.Reason(r.Text(schema.Reason)),
+		History: history(r), EndedAt: r.Millis(schema.EndedAt), Reason: routing.Reason(r.Text(schema.Reason)),
 	}
 	if s, ok := r.Whole(schema.ExpiresAt, 0, dynamo.MaxSeconds); ok {
 		receipt.ExpiresAt = time.Unix(s, 0)
@@ -42,13 +42,13 @@ func decode(id routing.ID, stored dynamo.Item) (routing.Receipt, error) {
 		r.Need(schema.Consumer, receipt.Consumer != "")
 		r.Need(schema.Deadline, !receipt.Deadline.IsZero())
 	default:
-		r.Failf(schema.State, "is none of the four")
+		r.Failf(schema.State, "is not one of the four states")
 	}
 	return receipt, r.Err("the receipt")
 }
 
 // history reads what came before. A consumer that cannot be read might be picked again.
-func (r *reader) history() (history []routing.Past) {
+func history(r *dynamo.Reader) (pasts []routing.Past) {
 	for _, element := range r.List(schema.History) {
 		m, _ := element.(*types.AttributeValueMemberM)
 		if m == nil {
@@ -56,15 +56,12 @@ func (r *reader) history() (history []routing.Past) {
 			continue
 		}
 		past := &dynamo.Reader{Item: m.Value}
-		history = append(history, routing.Past{
+		pasts = append(pasts, routing.Past{
 			Consumer: past.Text(schema.Consumer), End: routing.End(past.Text(schema.End)),
 			AssignedAt: past.Millis(schema.AssignedAt), Deadline: past.Millis(schema.Deadline), EndedAt: past.Millis(schema.EndedAt),
 		})
-		past.Need(schema.Consumer, history[len(history)-1].Consumer != "")
+		past.Need(schema.Consumer, pasts[len(pasts)-1].Consumer != "")
 		r.FailLike(schema.History, past)
 	}
-	return history
+	return pasts
 }
-
-// reader reads what is in an item of the receipts or of the control table.
-type reader struct{ dynamo.Reader }

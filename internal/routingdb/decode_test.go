@@ -68,9 +68,9 @@ func anyReceipt(r *rand.Rand) item {
 	return i
 }
 
-// TestNoStoredReceiptIsBeyondTheRouter: whatever is stored, it is one that moves work on, or ended, and a second
+// TestRouterHandlesEveryStoredReceipt: whatever is stored, it is one that moves work on, or ended, and a second
 // reading says the same.
-func TestNoStoredReceiptIsBeyondTheRouter(t *testing.T) {
+func TestRouterHandlesEveryStoredReceipt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)

@@ -1,4 +1,7 @@
 package routingdb
 
-// Decode lets tests read any item.
-var Decode = decode
+// Decode and Encode let tests read and write any item.
+var (
+	Decode = decode
+	Encode = encode
+)

@@ -25,11 +25,11 @@ type Spec struct {
 type Groups struct {
 	Specs   map[string]Spec
 	Control *Control
-	// Queues tell the consumers' loads. Without, nobody has anything in flight but what the batch gives.
-	Queues *Queues
+	// Queues reads the loads of the consumers' queues. If it is nil, only what a batch forwards counts as in flight.
+	Queues Loads
 	// Function makes the routing function of a route.
 	Function func(Route) (routing.Function, error)
-	// Log is told what cannot be read, of each group at most once a minute. Defaults to slog.Default().
+	// Log receives what cannot be read, for each group at most once a minute. Defaults to slog.Default().
 	Log *slog.Logger
 
 	mu       sync.Mutex
@@ -37,6 +37,11 @@ type Groups struct {
 }
 
 var _ routing.Groups = (*Groups)(nil)
+
+// Loads reads how busy queues are. With an error it may return the load that was read last.
+type Loads interface {
+	Load(ctx context.Context, queue string) (routing.Load, error)
+}
 
 // Bounds of asking for loads.
 const (
@@ -46,9 +51,9 @@ const (
 	asking = 16
 )
 
-// Snapshot implements [routing.Groups]: the configuration, with what the control table says now, and how busy the
-// consumers are. A consumer of the configuration stays what the configuration says, but for draining. A queue that
-// does not tell counts as it did last, at first as idle.
+// Snapshot implements [routing.Groups]: the configuration with the changes of the control table, and the loads of the
+// queues. The control table can drain a consumer of the configuration and change nothing else about it. A queue that does
+// not answer counts with its last load, at first as idle.
 func (g *Groups) Snapshot(ctx context.Context, group string) (routing.Snapshot, error) {
 	spec, found := g.Specs[group]
 	if !found {
@@ -65,22 +70,22 @@ func (g *Groups) Snapshot(ctx context.Context, group string) (routing.Snapshot, 
 	return routing.Snapshot{Group: routing.NewGroup(group, consumers...), Policy: spec.Policy, Function: function}, nil
 }
 
-// Consumers are those of a group, ordered by id: those of the configuration, with what is said about them, and those
-// that joined. Who joined under the id of one of the configuration is that one. Who joined with the target of another gets
-// nothing new, of two that joined the later one by id, and is one of the Problems: a message that moved on from one would
-// come back to it as the other.
+// Consumers returns the consumers of a group, ordered by id: those of the configuration, drained if their item says so,
+// and those that joined. An item under the id of a configured consumer is about that consumer. A consumer that joined with
+// the target of another one gets no new messages, and is one of the Problems: a message that moved on from one would come
+// back to it as the other. Of two that joined with one target, this is the later one by id.
 func (o *Overrides) Consumers(configured []routing.Consumer) []routing.Consumer {
 	group, now := routing.NewGroup("", configured...), time.Now()
 	for _, m := range o.Members {
-		static, found := group.Consumer(m.ID)
+		static, found := group.Consumer(m.Consumer.ID)
 		switch {
 		case found:
-			static.Draining = static.Draining || m.Draining
+			static.Draining = static.Draining || m.Consumer.Draining
 			group = group.With(static)
-		case m.Target != "":
-			if twin := holder(group.Consumers(), m.Target, now); twin != "" {
-				m.Draining = true
-				o.Problems = append(o.Problems, fmt.Errorf("member %s gets nothing: its target is, or may be, that of %s", m.ID, twin))
+		case m.Consumer.Target != "":
+			if twin := holder(group.Consumers(), m.Consumer.Target, now); twin != "" {
+				m.Consumer.Draining = true
+				o.Problems = append(o.Problems, fmt.Errorf("member %s gets no messages: its target is, or may be, that of %s", m.Consumer.ID, twin))
 			}
 			group = group.With(m.Consumer)
 		}
@@ -98,8 +103,8 @@ func holder(consumers []routing.Consumer, target string, now time.Time) string {
 	return ""
 }
 
-// function is the one that routes. If another was asked for and cannot be made, none is: nobody asked for the one
-// of the configuration.
+// function returns the routing function. If a stored route cannot be made, no function routes: the configuration's was
+// replaced.
 func (g *Groups) function(spec Spec, route *Route) (routing.Function, error) {
 	if route == nil {
 		return spec.Function, nil
@@ -107,12 +112,12 @@ func (g *Groups) function(spec Spec, route *Route) (routing.Function, error) {
 	if route.Invalid != nil {
 		return unmade{route.Invalid}, nil // it is among the problems
 	}
-	f, err := routing.Function(nil), errors.New("nothing here makes routing functions")
+	f, err := routing.Function(nil), errors.New("Groups.Function is not set")
 	if g.Function != nil {
 		f, err = g.Function(*route)
 	}
 	if err != nil {
-		err = fmt.Errorf("the route cannot be made: %w", err)
+		err = fmt.Errorf("make the stored route: %w", err)
 		return unmade{err}, err
 	}
 	return f, nil
@@ -127,7 +132,7 @@ func (u unmade) Select(context.Context, routing.Question) (string, error) {
 	return "", &routing.EvaluationError{Failure: routing.NotStarted, Cause: u.why}
 }
 
-// loads fills in how busy live consumers are.
+// loads fills in the loads of live consumers.
 func (g *Groups) loads(ctx context.Context, consumers []routing.Consumer, now time.Time) []error {
 	if g.Queues == nil {
 		return nil
@@ -146,7 +151,7 @@ func (g *Groups) loads(ctx context.Context, consumers []routing.Consumer, now ti
 		all.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			var load Load
+			var load routing.Load
 			load, problems[i] = g.Queues.Load(ctx, queue)
 			c.CurrentInFlight, c.BufferDepth = load.Given(), load.Waiting
 		})
@@ -155,7 +160,7 @@ func (g *Groups) loads(ctx context.Context, consumers []routing.Consumer, now ti
 	return problems
 }
 
-// report logs what is wrong with a group, now and then: snapshots are taken all the time.
+// report logs the problems of a group, at most once a minute, because snapshots are taken all the time.
 func (g *Groups) report(ctx context.Context, group string, problems error) {
 	if problems == nil || !g.mayReport(group, time.Now()) {
 		return
@@ -164,7 +169,7 @@ func (g *Groups) report(ctx context.Context, group string, problems error) {
 	if log == nil {
 		log = slog.Default()
 	}
-	log.WarnContext(ctx, "the group is not as it should be", "group", group, "problems", problems.Error())
+	log.WarnContext(ctx, "the group has problems", "group", group, "problems", problems.Error())
 }
 
 func (g *Groups) mayReport(group string, now time.Time) bool {

@@ -13,19 +13,20 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/landfall-dev/landfall/internal/lab/localaws/faults"
+	"github.com/landfall-dev/landfall/internal/routesqs"
 	"github.com/landfall-dev/landfall/internal/routing"
 	"github.com/landfall-dev/landfall/internal/routingdb"
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-func (w *world) ids() (ids []string) {
+func (w *couriers) ids() (ids []string) {
 	for _, c := range w.snapshot().Consumers() {
 		ids = append(ids, c.ID)
 	}
 	return ids
 }
 
-func (w *world) expect(what string, got, want any) {
+func (w *couriers) expect(what string, got, want any) {
 	w.Helper()
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		w.Errorf("%s: %v, want %v", what, got, want)
@@ -33,7 +34,7 @@ func (w *world) expect(what string, got, want any) {
 }
 
 // live are those that may be picked.
-func (w *world) live() (ids []string) {
+func (w *couriers) live() (ids []string) {
 	candidates, _ := w.snapshot().Candidates(nil, nil, time.Now())
 	for _, c := range candidates {
 		ids = append(ids, c.ID)
@@ -41,11 +42,11 @@ func (w *world) live() (ids []string) {
 	return ids
 }
 
-// TestWhoJoinsOrLeavesIsNotOverlookedByTheNextSnapshot.
-func TestWhoJoinsOrLeavesIsNotOverlookedByTheNextSnapshot(t *testing.T) {
+// TestNextSnapshotShowsJoinsAndLeaves.
+func TestNextSnapshotShowsJoinsAndLeaves(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "north", "south")
+		w := newCouriers(t, "north", "south")
 		w.queue("east")
 		before := w.snapshot()
 		w.join(routing.Consumer{
@@ -73,10 +74,10 @@ func TestWhoJoinsOrLeavesIsNotOverlookedByTheNextSnapshot(t *testing.T) {
 	})
 }
 
-// TestAConsumerOfTheConfigurationIsNotReplacedByWhoJoinsUnderItsName, nor removed at run time.
-func TestAConsumerOfTheConfigurationIsNotReplacedByWhoJoinsUnderItsName(t *testing.T) {
+// TestJoinDoesNotReplaceAConfiguredConsumer, nor removed at run time.
+func TestJoinDoesNotReplaceAConfiguredConsumer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "north", "south")
+	w := newCouriers(t, "north", "south")
 	w.join(routing.Consumer{ID: "north", Target: "sqs:south", Weight: 7})
 	if err := w.control.Leave(t.Context(), "couriers", "south"); err != nil {
 		t.Fatal(err)
@@ -87,12 +88,12 @@ func TestAConsumerOfTheConfigurationIsNotReplacedByWhoJoinsUnderItsName(t *testi
 	}
 }
 
-// TestAMessageDoesNotComeBackToAQueueUnderAnotherName: who joins with the target of another one is not picked, until the
+// TestSecondMemberWithATargetGetsNoMessages: who joins with the target of another one is not picked, until the
 // other one's lease is over.
-func TestAMessageDoesNotComeBackToAQueueUnderAnotherName(t *testing.T) {
+func TestSecondMemberWithATargetGetsNoMessages(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "north", "south")
+		w := newCouriers(t, "north", "south")
 		w.queue("east")
 		for id, target := range map[string]string{
 			"a": "sqs:north", "b": "sqs:arn:aws:sqs:us-east-1:000000000000:south", "spot-1": "sqs:east", "spot-2": "sqs:east", "west": "lambda:east",
@@ -102,7 +103,7 @@ func TestAMessageDoesNotComeBackToAQueueUnderAnotherName(t *testing.T) {
 		w.join(routing.Consumer{ID: "spot-1", Target: "sqs:east", LeaseUntil: time.Now().Add(time.Minute)})
 		w.expect("members", w.ids(), []string{"a", "b", "north", "south", "spot-1", "spot-2", "west"})
 		w.expect("live", w.live(), []string{"north", "south", "spot-1", "west"})
-		if text, _ := w.log.all(); !strings.Contains(text, "member spot-2 gets nothing") || !strings.Contains(text, "that of spot-1") {
+		if text, _ := w.log.all(); !strings.Contains(text, "member spot-2 gets no messages") || !strings.Contains(text, "that of spot-1") {
 			t.Errorf("logged: %s", text)
 		}
 		<-time.After(time.Minute)
@@ -110,10 +111,10 @@ func TestAMessageDoesNotComeBackToAQueueUnderAnotherName(t *testing.T) {
 	})
 }
 
-// TestDrainingConsumersAreNotPickedForMore, of the configuration or not, and stay members.
-func TestDrainingConsumersAreNotPickedForMore(t *testing.T) {
+// TestDrainingConsumerIsNotPicked, of the configuration or not, and stay members.
+func TestDrainingConsumerIsNotPicked(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "north", "south")
+	w := newCouriers(t, "north", "south")
 	w.queue("east")
 	w.join(routing.Consumer{ID: "east", Target: "sqs:east"})
 	w.drain("north", true)
@@ -134,9 +135,9 @@ func TestDrainingConsumersAreNotPickedForMore(t *testing.T) {
 	w.expect("as the configuration has it", w.live(), []string{"east", "north"})
 }
 
-// TestNobodyWhoWasStoppedGetsMessagesAgainBecauseItsControlCannotBeRead: a consumer of the configuration drains, and stays a
+// TestUnreadableControlItemDrainsItsConsumer: a consumer of the configuration drains, and stays a
 // member, until somebody says that it gets messages again. Who joined is none.
-func TestNobodyWhoWasStoppedGetsMessagesAgainBecauseItsControlCannotBeRead(t *testing.T) {
+func TestUnreadableControlItemDrainsItsConsumer(t *testing.T) {
 	t.Parallel()
 	for name, broken := range map[string]item{
 		"a flag of another type":      {"draining": s("true")},
@@ -144,7 +145,7 @@ func TestNobodyWhoWasStoppedGetsMessagesAgainBecauseItsControlCannotBeRead(t *te
 		"the flag lost":               {"target": s("sqs:south"), "lease_until": s("tomorrow")},
 		"a target of no kind":         {"target": s("south")},
 	} {
-		w := newWorld(t, "north", "south")
+		w := newCouriers(t, "north", "south")
 		w.drain("south", true)
 		for _, id := range []string{"south", "east"} {
 			broken["pk"], broken["sk"] = s("group#couriers"), s("member#"+id)
@@ -162,21 +163,21 @@ func TestNobodyWhoWasStoppedGetsMessagesAgainBecauseItsControlCannotBeRead(t *te
 	}
 }
 
-// TestNothingThatWasNotSaidIsStored.
-func TestNothingThatWasNotSaidIsStored(t *testing.T) {
+// TestJoinStoresOnlyWhatIsSet.
+func TestJoinStoresOnlyWhatIsSet(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "north")
+	w := newCouriers(t, "north")
 	w.drain("north", false)
 	if o, err := w.control.Read(t.Context(), "couriers"); err != nil || len(o.Members) > 0 {
 		t.Errorf("%+v, %v; want nothing", o, err)
 	}
 }
 
-// TestARouteIsNotOverlookedNorGuessed: it replaces the configuration's function; one that cannot be made routes
+// TestStoredRouteReplacesTheConfigured: it replaces the configuration's function; one that cannot be made routes
 // nothing, and says why.
-func TestARouteIsNotOverlookedNorGuessed(t *testing.T) {
+func TestStoredRouteReplacesTheConfigured(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "north")
+	w := newCouriers(t, "north")
 	hash := func() string { return w.snapshot().Function.Hash() }
 	w.expect("at first", hash(), "file")
 	set := func(kind, argument string) {
@@ -202,7 +203,7 @@ func TestARouteIsNotOverlookedNorGuessed(t *testing.T) {
 	unroutable("route_kind is of type N")
 	w.groups.Function = nil
 	set("first", "")
-	unroutable("makes routing functions")
+	unroutable("Groups.Function is not set")
 	w.expect("who had it, keeps it", held.Function.Hash(), "other")
 	if err := w.control.ResetRoute(t.Context(), "couriers"); err != nil {
 		t.Fatal(err)
@@ -213,10 +214,10 @@ func TestARouteIsNotOverlookedNorGuessed(t *testing.T) {
 	}
 }
 
-// TestAGroupThatNobodyConfiguredIsNotMadeOfWhoJoined.
-func TestAGroupThatNobodyConfiguredIsNotMadeOfWhoJoined(t *testing.T) {
+// TestUnknownGroupStaysUnknownAfterAJoin.
+func TestUnknownGroupStaysUnknownAfterAJoin(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "north")
+	w := newCouriers(t, "north")
 	if err := w.control.Join(t.Context(), "others", routing.Consumer{ID: "east", Target: "sqs:east"}, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -225,11 +226,11 @@ func TestAGroupThatNobodyConfiguredIsNotMadeOfWhoJoined(t *testing.T) {
 	}
 }
 
-// TestAControlTableThatCannotBeReadIsNotTakenForEmpty: then the batch is held.
-func TestAControlTableThatCannotBeReadIsNotTakenForEmpty(t *testing.T) {
+// TestUnreadableControlTableIsAnError: then the batch is held.
+func TestUnreadableControlTableIsAnError(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "north")
+		w := newCouriers(t, "north")
 		w.drain("north", true)
 		w.fallback = func(r faults.Request) faults.Fault {
 			if r.Operation == "Query" {
@@ -243,11 +244,11 @@ func TestAControlTableThatCannotBeReadIsNotTakenForEmpty(t *testing.T) {
 	})
 }
 
-// TestBrokenControlItemsDoNotStopTheirNeighbours: they make nobody a member, and are reported now and then.
-func TestBrokenControlItemsDoNotStopTheirNeighbours(t *testing.T) {
+// TestBrokenControlItemsLeaveOthersReadable: they make nobody a member, and are reported now and then.
+func TestBrokenControlItemsLeaveOthersReadable(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "north", "south")
+		w := newCouriers(t, "north", "south")
 		w.queue("east")
 		w.join(routing.Consumer{ID: "east", Target: "sqs:east"})
 		broken := []item{
@@ -292,10 +293,10 @@ func TestBrokenControlItemsDoNotStopTheirNeighbours(t *testing.T) {
 	})
 }
 
-// TestNoMemberIsLostBetweenPages of a group that is larger than one reading of the table.
-func TestNoMemberIsLostBetweenPages(t *testing.T) {
+// TestMembersOfAllPagesAreRead of a group that is larger than one reading of the table.
+func TestMembersOfAllPagesAreRead(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newCouriers(t)
 	tags := make([]string, routing.MaxTags)
 	for i := range tags {
 		tags[i] = strings.Repeat("t", routing.MaxTagBytes)
@@ -309,11 +310,11 @@ func TestNoMemberIsLostBetweenPages(t *testing.T) {
 	w.expect("members", len(w.ids()), members)
 }
 
-// TestLoadsAreThoseOfTheQueues, of live consumers behind queues alone.
-func TestLoadsAreThoseOfTheQueues(t *testing.T) {
+// TestLoadsComeFromTheQueues, of live consumers behind queues alone.
+func TestLoadsComeFromTheQueues(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "north", "south", "east")
+		w := newCouriers(t, "north", "south", "east")
 		w.fill("north", 3, 2)
 		w.fill("east", 1, 1)
 		w.drain("east", true)
@@ -327,11 +328,11 @@ func TestLoadsAreThoseOfTheQueues(t *testing.T) {
 	})
 }
 
-// TestAQueueThatDoesNotTellStopsNoSnapshot: the last that was known counts, and a forward will find out.
-func TestAQueueThatDoesNotTellStopsNoSnapshot(t *testing.T) {
+// TestSnapshotSurvivesAQueueThatDoesNotAnswer: the last that was known counts, and a forward will find out.
+func TestSnapshotSurvivesAQueueThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "north", "south")
+		w := newCouriers(t, "north", "south")
 		w.fill("north", 0, 2)
 		w.join(routing.Consumer{ID: "east", Target: "sqs:east"}) // whose queue does not exist
 		w.expect("north", w.consumer("north").CurrentInFlight, 2)
@@ -343,7 +344,7 @@ func TestAQueueThatDoesNotTellStopsNoSnapshot(t *testing.T) {
 			return faults.Fault{}
 		}
 		for _, trouble = range []faults.Fault{trouble, {Error: faults.Throttle}, {Before: time.Hour}} {
-			<-time.After(routingdb.Freshness)
+			<-time.After(routesqs.Freshness)
 			begun := time.Now()
 			w.expect("live", w.live(), []string{"east", "north", "south"})
 			if waited := time.Since(begun); waited > 2*time.Second {
@@ -357,18 +358,18 @@ func TestAQueueThatDoesNotTellStopsNoSnapshot(t *testing.T) {
 	})
 }
 
-// TestAQueueIsNotAskedByAllAtOnce: one asks for all.
-func TestAQueueIsNotAskedByAllAtOnce(t *testing.T) {
+// TestConcurrentCallersShareOneRequest: one asks for all.
+func TestConcurrentCallersShareOneRequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "north")
+		w := newCouriers(t, "north")
 		w.fill("north", 1, 2)
 		url := w.queue("north")
 		w.fallback = func(faults.Request) faults.Fault { return faults.Fault{After: 100 * time.Millisecond} }
 		for _, name := range []string{"north", "arn:aws:sqs:us-east-1:000000000000:north", url} {
-			queues := routingdb.NewQueues(w.sqs)
+			queues := routesqs.NewQueues(w.sqs)
 			w.account.Ledger().Reset()
-			loads := make(chan routingdb.Load, 50)
+			loads := make(chan routing.Load, 50)
 			for range cap(loads) {
 				go func() {
 					load, err := queues.Load(t.Context(), name)
@@ -379,7 +380,7 @@ func TestAQueueIsNotAskedByAllAtOnce(t *testing.T) {
 				}()
 			}
 			for range cap(loads) {
-				if load := <-loads; load != (routingdb.Load{InFlight: 2, Waiting: 1}) {
+				if load := <-loads; load != (routing.Load{InFlight: 2, Waiting: 1}) {
 					t.Fatalf("%+v", load)
 				}
 			}
@@ -405,17 +406,17 @@ func (l *liar) GetQueueAttributes(context.Context, *sqs.GetQueueAttributesInput,
 	return &sqs.GetQueueAttributesOutput{Attributes: l.attributes}, nil
 }
 
-// TestACountThatIsNoneIsNotTakenForOne, nor the queue asked again at once.
-func TestACountThatIsNoneIsNotTakenForOne(t *testing.T) {
+// TestInvalidCountIsAnError, nor the queue asked again at once.
+func TestInvalidCountIsAnError(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for _, count := range []string{"", "-1", "many", "1.5", "99999999999999999999"} {
 			queue := &liar{attributes: map[string]string{
 				"ApproximateNumberOfMessages": count, "ApproximateNumberOfMessagesNotVisible": "1",
 			}}
-			queues := routingdb.NewQueues(queue)
+			queues := routesqs.NewQueues(queue)
 			for range 2 {
-				if load, err := queues.Load(t.Context(), "north"); err == nil || load != (routingdb.Load{}) {
+				if load, err := queues.Load(t.Context(), "north"); err == nil || load != (routing.Load{}) {
 					t.Errorf("%q was read as %+v, %v", count, load, err)
 				}
 			}

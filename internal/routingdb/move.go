@@ -6,9 +6,9 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// move adds what [routing.Move.Apply] asks of a receipt, and what it makes of it. It returns false if no
-// receipt admits the move; then nothing must be written.
-func (w *write) move(m routing.Move) bool {
+// addMove adds the conditions of [routing.Move.Apply] and its changes to a write. It returns false if no receipt admits
+// the move; then nothing must be written.
+func addMove(w *dynamo.Write, m routing.Move) bool {
 	if m.From.Token == "" {
 		return false
 	}
@@ -19,13 +19,13 @@ func (w *write) move(m routing.Move) bool {
 		if _, err := m.Apply(m.From); err != nil {
 			return false
 		}
-		w.requireUnchanged(m.From)
-		w.reassign(m)
+		requireUnchanged(w, m.From)
+		reassign(w, m)
 	case routing.Extend:
 		if m.From.State != routing.Pending {
 			return false
 		}
-		w.requireUnchanged(m.From)
+		requireUnchanged(w, m.From)
 		if m.NotTaken {
 			w.SetOrRemove(schema.Extensions, nil)
 		} else {
@@ -40,14 +40,14 @@ func (w *write) move(m routing.Move) bool {
 		w.Set(schema.Again, dynamo.Flag(true))
 	case routing.Accept:
 		w.RequireIs(schema.State, dynamo.Text(schema.StatePending))
-		w.end(m, schema.StateAccepted)
+		end(w, m, schema.StateAccepted)
 	case routing.Decline:
 		w.RequireIs(schema.State, dynamo.Text(schema.StatePending))
 		w.RequireFlag(schema.OnDelivery, false)
-		w.end(m, schema.StateDeclined)
+		end(w, m, schema.StateDeclined)
 	case routing.Kill:
 		w.Require(w.Name(schema.State), " IN (", w.Value(dynamo.Text(schema.StatePending)), ", ", w.Value(dynamo.Text(schema.StateDeclined)), ")")
-		w.end(m, schema.StateDead)
+		end(w, m, schema.StateDead)
 		w.Set(schema.Mark, dynamo.Text(m.Token))
 		w.Set(schema.Reason, dynamo.Text(string(m.Reason)))
 	default:
@@ -58,7 +58,7 @@ func (w *write) move(m routing.Move) bool {
 }
 
 // requireUnchanged asks that nothing that the move depends on has changed since the receipt was read.
-func (w *write) requireUnchanged(from routing.Receipt) {
+func requireUnchanged(w *dynamo.Write, from routing.Receipt) {
 	w.RequireIs(schema.State, dynamo.Text(string(from.State)))
 	w.RequireFlag(schema.Again, from.Again)
 	if mark := dynamo.Text(from.Mark); from.Mark == "" {
@@ -69,7 +69,7 @@ func (w *write) requireUnchanged(from routing.Receipt) {
 }
 
 // reassign begins the next attempt. What the last one left behind goes into the history.
-func (w *write) reassign(m routing.Move) {
+func reassign(w *dynamo.Write, m routing.Move) {
 	past := encodePast(routing.Past{
 		Consumer: m.From.Consumer, End: m.End, AssignedAt: m.From.AssignedAt, Deadline: m.From.Deadline, EndedAt: m.Seen,
 	})
@@ -90,7 +90,7 @@ func (w *write) reassign(m routing.Move) {
 	}
 }
 
-func (w *write) end(m routing.Move, state string) {
+func end(w *dynamo.Write, m routing.Move, state string) {
 	w.Set(schema.State, dynamo.Text(state))
 	w.Set(schema.EndedAt, dynamo.Millis(m.At))
 }

@@ -14,24 +14,24 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// Overrides is what the control table says about a group.
+// Overrides are the control items of a group.
 type Overrides struct {
-	// Route is the routing function instead of the configuration's; nil: there is none.
+	// Route replaces the routing function of the configuration; nil: it does not.
 	Route *Route
-	// Members are ordered by id. One without a Target says something about a consumer of the configuration, and nothing
-	// else. One that cannot be read is such a one, and draining: what somebody wanted to stop must not go on.
+	// Members are ordered by id. One without a Target is about a consumer of the configuration only. One that cannot be
+	// read has no Target and is draining: it may be the item of an operator who wanted to stop the consumer.
 	Members []Member
 	// Problems are the items that cannot be read.
 	Problems []error
 }
 
-// Member is a consumer that joined, or what is said about one.
+// Member is a consumer that joined, or an item about a consumer of the configuration.
 type Member struct {
-	routing.Consumer
-	Change
+	Consumer routing.Consumer
+	Change   Change
 }
 
-// Read reads what is said about a group, strongly consistent: one read unit for each 4 KB.
+// Read reads the control items of a group, strongly consistent: one read unit for each 4 KB.
 func (c *Control) Read(ctx context.Context, group string) (Overrides, error) {
 	var o Overrides
 	if err := checkName("group", group); err != nil {
@@ -58,56 +58,56 @@ func (c *Control) Read(ctx context.Context, group string) (Overrides, error) {
 
 // add reads an item. Those of a group come in the order of their second key, and so do members.
 func (o *Overrides) add(stored dynamo.Item) {
-	r := reader{dynamo.Reader{Item: stored}}
+	r := &dynamo.Reader{Item: stored}
 	sk := r.Text(schema.SK)
 	id, member := strings.CutPrefix(sk, memberKey(""))
 	switch {
 	case sk == schema.RouteItem:
-		route := r.route()
+		route := readRoute(r)
 		o.Route = &route
 		if route.Invalid != nil {
 			o.Problems = append(o.Problems, route.Invalid)
 		}
 	case member:
-		m := r.member(id)
+		m := readMember(r, id)
 		if err := r.Err(fmt.Sprintf("member %.80q", id)); err != nil {
 			o.Problems = append(o.Problems, err)
 			m = Member{Consumer: routing.Consumer{ID: id, Draining: true}, Change: m.Change}
 		}
 		o.Members = append(o.Members, m)
 	default:
-		o.Problems = append(o.Problems, fmt.Errorf("control item %.80q is none that is known here", sk))
+		o.Problems = append(o.Problems, fmt.Errorf("unknown control item %.80q", sk))
 	}
 }
 
-func (r *reader) route() Route {
-	route := Route{Kind: r.Text(schema.RouteKind), Argument: r.Text(schema.RouteArgument), Change: r.change()}
+func readRoute(r *dynamo.Reader) Route {
+	route := Route{Kind: r.Text(schema.RouteKind), Argument: r.Text(schema.RouteArgument), Change: readChange(r)}
 	r.Need(schema.RouteKind, route.Kind != "")
 	route.Invalid = r.Err("the route")
 	return route
 }
 
-func (r *reader) member(id string) Member {
+func readMember(r *dynamo.Reader, id string) Member {
 	m := Member{Consumer: routing.Consumer{
 		ID: id, Target: r.Text(schema.Target), Draining: r.Flag(schema.Draining), LeaseUntil: r.Millis(schema.LeaseUntil),
-		ConsumerState: routing.ConsumerState{MaxInFlight: routing.Unlimited, Tags: r.tags()},
-	}, Change: r.change()}
+		ConsumerState: routing.ConsumerState{MaxInFlight: routing.Unlimited, Tags: readTags(r)},
+	}, Change: readChange(r)}
 	if weight, ok := r.Whole(schema.Weight, 1, routing.MaxWeight); ok {
-		m.Weight = int(weight)
+		m.Consumer.Weight = int(weight)
 	}
 	if limit, ok := r.Whole(schema.MaxInFlight, 0, routing.Unlimited); ok {
-		m.MaxInFlight = limit
+		m.Consumer.MaxInFlight = limit
 	}
-	if m.Target != "" && !isTarget(m.Target) {
+	if m.Consumer.Target != "" && !isTarget(m.Consumer.Target) {
 		r.Failf(schema.Target, "is not %s:<queue> or %s:<function>", schema.TargetSQS, schema.TargetLambda)
 	}
-	if !name.MatchString(id) {
-		r.Failf(schema.SK, "names no consumer as they are called")
+	if !schema.IsName(id) {
+		r.Failf(schema.SK, "does not hold the name of a consumer")
 	}
 	return m
 }
 
-func (r *reader) tags() (tags []string) {
+func readTags(r *dynamo.Reader) (tags []string) {
 	for _, element := range r.List(schema.Tags) {
 		tag, _ := element.(*types.AttributeValueMemberS)
 		if tag == nil {
@@ -119,8 +119,8 @@ func (r *reader) tags() (tags []string) {
 	return tags
 }
 
-// change decides nothing, so that nothing of it spoils an item.
-func (r *reader) change() Change {
+// readChange decides nothing, so that a mistake in it does not make the item unreadable.
+func readChange(r *dynamo.Reader) Change {
 	lenient := dynamo.Reader{Item: r.Item}
 	return Change{By: lenient.Text(schema.ChangedBy), At: lenient.Millis(schema.ChangedAt)}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// ReasonInvalid is why a message is dead whose receipt cannot be read: somebody else wrote to the table. A
-// consumer may have accepted it.
+// ReasonInvalid: the receipt cannot be read, because another program wrote to the table. A consumer may have accepted the
+// message.
 const ReasonInvalid routing.Reason = "receipt_invalid"
 
 // ReceiptsClient is what Receipts calls; *dynamodb.Client is one. Accepting and declining is UpdateItem alone.
@@ -38,8 +38,8 @@ func NewReceipts(client ReceiptsClient, table string) *Receipts {
 var _ routing.Receipts = (*Receipts)(nil)
 
 // Get implements [routing.Receipts]. A receipt past its retention does not exist any more, though the table's
-// time to live may not have deleted it yet. One that cannot be read is ended first: it is dead, so that its
-// message is dead-lettered and nobody can accept it any more.
+// time to live may not have deleted it yet. Get ends a receipt that cannot be read: the message is
+// dead-lettered, and no consumer can accept it any more.
 func (s *Receipts) Get(ctx context.Context, id routing.ID) (routing.Receipt, error) {
 	stored, err := s.read(ctx, id)
 	if err != nil {
@@ -63,15 +63,15 @@ func (s *Receipts) Write(ctx context.Context, m routing.Move) (routing.Receipt, 
 	if m.Kind == routing.Assign || m.Kind == routing.Kill && m.From.State == "" {
 		return s.insert(ctx, m)
 	}
-	var w write
-	if !w.move(m) { // no receipt admits it
+	var w dynamo.Write
+	if !addMove(&w, m) { // no receipt admits it
 		stored, err := s.read(ctx, m.ID)
 		if err != nil {
 			return routing.Receipt{}, fmt.Errorf("%s %s: %w", m.Kind, m.ID, err)
 		}
 		return s.refused(ctx, m, stored)
 	}
-	out, err := s.client.UpdateItem(ctx, w.update(&s.table, key(m.ID.String())), dynamo.RepeatConflicts)
+	out, err := s.client.UpdateItem(ctx, update(&w, &s.table, key(m.ID.String())), dynamo.RepeatConflicts)
 	if err == nil {
 		receipt, _ := decode(m.ID, out.Attributes) // it took effect, whatever else the item says
 		return receipt, nil
@@ -88,7 +88,7 @@ func (s *Receipts) insert(ctx context.Context, m routing.Move) (routing.Receipt,
 	if err != nil {
 		return routing.Receipt{}, err
 	}
-	var w write
+	var w dynamo.Write
 	w.Require("(attribute_not_exists(", schema.PK, ") OR ", schema.ExpiresAt, " <= ", w.Value(dynamo.Number(m.At.Unix())), ")")
 	_, err = s.client.PutItem(ctx, w.Put(&s.table, encode(receipt)), dynamo.RepeatConflicts)
 	if err == nil {
@@ -124,7 +124,7 @@ func (s *Receipts) readable(ctx context.Context, id routing.ID, stored dynamo.It
 	}
 	receipt.State, receipt.Reason = routing.Dead, ReasonInvalid
 	receipt.EndedAt, receipt.ExpiresAt = now.Truncate(time.Millisecond), now.Add(routing.Retention).Truncate(time.Second)
-	var w write
+	var w dynamo.Write
 	w.RequireExists(schema.PK)
 	for _, attribute := range []string{schema.State, schema.Attempt, schema.Token} {
 		w.RequireIs(attribute, stored[attribute]) // what acceptances depend on

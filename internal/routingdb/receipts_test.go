@@ -60,9 +60,9 @@ func (b *bench) got(id routing.ID) routing.Receipt {
 	return receipt
 }
 
-// TestPassingTroubleIsNoRefusal: a transaction on the same item and throttling are repeated by the write itself,
+// TestTransientFailureIsRetried: a transaction on the same item and throttling are repeated by the write itself,
 // and an answer that was lost or spoilt does not make it happen twice.
-func TestPassingTroubleIsNoRefusal(t *testing.T) {
+func TestTransientFailureIsRetried(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]faults.Fault{
 		"conflict": {Error: faults.Conflict}, "throttle": {Error: faults.Throttle}, "internal": {Error: faults.Internal},
@@ -101,8 +101,8 @@ func TestPassingTroubleIsNoRefusal(t *testing.T) {
 	}
 }
 
-// TestTroubleThatLastsIsNotTakenForARefusal, after which the router would decide on what it does not know.
-func TestTroubleThatLastsIsNotTakenForARefusal(t *testing.T) {
+// TestLastingFailureIsNotARefusal, after which the router would decide on what it does not know.
+func TestLastingFailureIsNotARefusal(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []faults.Error{faults.Conflict, faults.Throttle, faults.Internal} {
 		t.Run(string(kind), func(t *testing.T) {
@@ -126,8 +126,8 @@ func TestTroubleThatLastsIsNotTakenForARefusal(t *testing.T) {
 	}
 }
 
-// TestAReceiptPastItsRetentionIsInNobodysWay, though the table's time to live has not deleted it.
-func TestAReceiptPastItsRetentionIsInNobodysWay(t *testing.T) {
+// TestExpiredReceiptCountsAsAbsent, though the table's time to live has not deleted it.
+func TestExpiredReceiptCountsAsAbsent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -150,8 +150,8 @@ func TestAReceiptPastItsRetentionIsInNobodysWay(t *testing.T) {
 	})
 }
 
-// TestEveryWriteKeepsAReceiptForLongerThanItsMessage: 15 days from the last one.
-func TestEveryWriteKeepsAReceiptForLongerThanItsMessage(t *testing.T) {
+// TestReceiptOutlivesItsMessage: 15 days from the last one.
+func TestReceiptOutlivesItsMessage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -202,8 +202,8 @@ func TestARepeatedMarkChangesNothing(t *testing.T) {
 	})
 }
 
-// TestAnAcceptanceFromAnyLanguageIsNotOverlooked: it is one update, as docs for consumers have it.
-func TestAnAcceptanceFromAnyLanguageIsNotOverlooked(t *testing.T) {
+// TestAcceptanceFromAnyLanguageCounts: it is one update, as docs for consumers have it.
+func TestAcceptanceFromAnyLanguageCounts(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	receipt := b.made(assign(order, "token-1"))
@@ -295,8 +295,8 @@ var brokenReceipts = []struct {
 	}},
 }
 
-// TestABrokenReceiptIsNeitherWorkedWithNorAcceptedAnyMore: it is dead, once and for all, whoever reads it first.
-func TestABrokenReceiptIsNeitherWorkedWithNorAcceptedAnyMore(t *testing.T) {
+// TestBrokenReceiptIsEnded: it is dead, once and for all, whoever reads it first.
+func TestBrokenReceiptIsEnded(t *testing.T) {
 	t.Parallel()
 	refusal := func(m func() routing.Move) func(b *bench) (routing.Receipt, error) {
 		return func(b *bench) (routing.Receipt, error) {
@@ -345,8 +345,8 @@ func TestABrokenReceiptIsNeitherWorkedWithNorAcceptedAnyMore(t *testing.T) {
 	}
 }
 
-// TestABrokenReceiptIsNotEndedThatWasAcceptedMeanwhile: one has read it and is slow, and its consumer accepts.
-func TestABrokenReceiptIsNotEndedThatWasAcceptedMeanwhile(t *testing.T) {
+// TestBrokenReceiptStaysIfAcceptedMeanwhile: one has read it and is slow, and its consumer accepts.
+func TestBrokenReceiptStaysIfAcceptedMeanwhile(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -369,8 +369,8 @@ func TestABrokenReceiptIsNotEndedThatWasAcceptedMeanwhile(t *testing.T) {
 	})
 }
 
-// TestAnEndedReceiptIsNotSpoiltByWhatSurroundsIt: accepted is accepted, and dead is dead.
-func TestAnEndedReceiptIsNotSpoiltByWhatSurroundsIt(t *testing.T) {
+// TestEndedReceiptNeedsOnlyItsState: accepted is accepted, and dead is dead.
+func TestEndedReceiptNeedsOnlyItsState(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for state, want := range map[string]routing.State{"accepted": routing.Accepted, "dead": routing.Dead} {

@@ -17,7 +17,7 @@ import (
 
 // mail is an ingress queue, consumers that accept at once but for those that never do, and a dead-letter queue.
 type mail struct {
-	*world
+	*couriers
 	ignores string
 
 	mu      sync.Mutex
@@ -28,9 +28,9 @@ type mail struct {
 	letters  map[string][]routing.Reason
 }
 
-func newMail(w *world, ids ...string) *mail {
+func newMail(w *couriers, ids ...string) *mail {
 	m := &mail{
-		world: w, kept: map[string]*routing.Incoming{}, shownAt: map[string]time.Time{},
+		couriers: w, kept: map[string]*routing.Incoming{}, shownAt: map[string]time.Time{},
 		accepted: map[string]int{}, letters: map[string][]routing.Reason{},
 	}
 	for _, id := range ids {
@@ -67,7 +67,7 @@ func (m *mail) Hold(_ context.Context, holds []routing.Hold) []error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, h := range holds {
-		m.shownAt[h.ID] = time.Now().Add(h.For)
+		m.shownAt[h.Message.ID] = time.Now().Add(h.For)
 	}
 	return make([]error, len(holds))
 }
@@ -114,17 +114,17 @@ func (m *mail) Bury(_ context.Context, letters []routing.DeadLetter) []error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, l := range letters {
-		m.letters[l.ID] = append(m.letters[l.ID], l.Receipt.Reason)
+		m.letters[l.Message.ID] = append(m.letters[l.Message.ID], l.Receipt.Reason)
 	}
 	return make([]error, len(letters))
 }
 
-// TestBrokenReceiptsLoseNoMessage, neither their own nor their neighbours': each ends in the dead-letter queue with a
+// TestMessageWithABrokenReceiptIsDeadLettered, neither their own nor their neighbours': each ends in the dead-letter queue with a
 // reason, the others are accepted.
-func TestBrokenReceiptsLoseNoMessage(t *testing.T) {
+func TestMessageWithABrokenReceiptIsDeadLettered(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "north")
+		w := newCouriers(t, "north")
 		var ids []string
 		for i := range brokenReceipts {
 			ids = append(ids, fmt.Sprint("broken-", i), fmt.Sprint("good-", i))
@@ -151,12 +151,12 @@ func TestBrokenReceiptsLoseNoMessage(t *testing.T) {
 	})
 }
 
-// TestNoMessageIsLostOrTakenTwiceWhenAnswersAre: every third answer of the tables is lost, every seventh request is
+// TestLostAnswersKeepOneAcceptance: every third answer of the tables is lost, every seventh request is
 // refused for a while, one consumer never accepts, and it drains in the middle.
-func TestNoMessageIsLostOrTakenTwiceWhenAnswersAre(t *testing.T) {
+func TestLostAnswersKeepOneAcceptance(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "north", "south", "east")
+		w := newCouriers(t, "north", "south", "east")
 		var ids []string
 		for i := range 60 {
 			ids = append(ids, fmt.Sprint("m", i))
@@ -192,11 +192,11 @@ func TestNoMessageIsLostOrTakenTwiceWhenAnswersAre(t *testing.T) {
 	})
 }
 
-// TestARouteThatCannotBeMadeLosesNoMessage: they are held until it is reset.
-func TestARouteThatCannotBeMadeLosesNoMessage(t *testing.T) {
+// TestMessageWaitsWhileItsRouteCannotBeMade: they are held until it is reset.
+func TestMessageWaitsWhileItsRouteCannotBeMade(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "north")
+		w := newCouriers(t, "north")
 		m := newMail(w, "m1", "m2")
 		if err := w.control.SetRoute(t.Context(), "couriers", routingdb.Route{Kind: "of a later version"}, "ada"); err != nil {
 			t.Fatal(err)

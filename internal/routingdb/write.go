@@ -8,11 +8,8 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// write is one conditional write in the making. The zero value is ready.
-type write struct{ dynamo.Write }
-
-// update is the write as an update whose answer is the item after it.
-func (w *write) update(table *string, key dynamo.Item) *dynamodb.UpdateItemInput {
+// update turns a write into an update that answers with the item after it.
+func update(w *dynamo.Write, table *string, key dynamo.Item) *dynamodb.UpdateItemInput {
 	return w.Update(table, key, types.ReturnValueAllNew)
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/landfall-dev/landfall/internal/config"
 	"github.com/landfall-dev/landfall/internal/egress/secrets"
 	"github.com/landfall-dev/landfall/internal/invoke"
-	"github.com/landfall-dev/landfall/internal/routingdb"
+	"github.com/landfall-dev/landfall/internal/routesqs"
 )
 
 // remotes makes the clients that senders and lookups share, each when the first of them needs it.
@@ -36,7 +36,7 @@ func newRemotes(sdk aws.Config) remotes {
 			client := sqs.NewFromConfig(sdk, func(o *sqs.Options) {
 				o.HTTPClient = awshttp.NewBuildableClient() // the send timeout bounds a request, not the one of tables
 			})
-			return queues{client, routingdb.NewQueues(client).URL}
+			return queues{client, routesqs.NewQueues(client).URL}
 		}),
 	}
 }

@@ -71,7 +71,7 @@ func NewRouting(cfg *config.Config, clients Clients, logger *slog.Logger) (*Rout
 	if err != nil {
 		return nil, err
 	}
-	queues := routingdb.NewQueues(clients.SQS)
+	queues := routesqs.NewQueues(clients.SQS)
 	prefix := cmp.Or(os.Getenv(schema.QueuePrefixEnv), schema.QueuePrefix)
 	r := &Routing{Config: cfg, Ingress: map[string]string{}, Logger: logger}
 	for group := range cfg.Groups {

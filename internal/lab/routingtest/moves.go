@@ -113,31 +113,31 @@ func (h Harness) moves(t *testing.T) {
 // check makes a move on the stored receipt and compares what is stored afterwards with the letter and with
 // what the domain says the move means.
 func (b *bench) check(result string, m routing.Move) {
-	b.Helper()
-	before, stored := b.Raw(b.T, b.id), b.get()
+	b.t.Helper()
+	before, stored := b.subject.Raw(b.t, b.id), b.get()
 	want, meant := m.Apply(stored)
 	if (meant != nil) != (result == ".") {
-		b.Fatalf("the domain says %v, the table says %q", meant, result)
+		b.t.Fatalf("the domain says %v, the table says %q", meant, result)
 	}
 	if result == "." {
 		b.refuses(m)
 		return
 	}
-	got, err := b.Store.Write(b.Context(), m)
+	got, err := b.subject.Store.Write(b.t.Context(), m)
 	var refused *routing.RefusedError
 	switch {
 	case errors.As(err, &refused):
-		b.Fatalf("refused, want %q", result)
+		b.t.Fatalf("refused, want %q", result)
 	case err != nil:
-		b.Fatalf("failed: %v", err)
+		b.t.Fatalf("failed: %v", err)
 	}
 	b.same("the receipt that the write returned", want, got)
 	b.same("the stored receipt", want, b.get())
 	if result == "=" {
-		if after := b.Raw(b.T, b.id); after != before {
-			b.Fatalf("the stored receipt changed:\n%s\n%s", before, after)
+		if after := b.subject.Raw(b.t, b.id); after != before {
+			b.t.Fatalf("the stored receipt changed:\n%s\n%s", before, after)
 		}
 	} else if got.State != letters[result] {
-		b.Fatalf("state = %q, want %q", got.State, letters[result])
+		b.t.Fatalf("state = %q, want %q", got.State, letters[result])
 	}
 }

@@ -17,7 +17,7 @@ func (h Harness) races(t *testing.T) {
 	h.each(t, "a lapse seen by many is never rerouted by two", func(b *bench) {
 		b.exclusive(b.many(routing.Reassign, b.pending())...)
 		if after := b.get(); after.Attempt != 2 || len(after.History) != 1 {
-			b.Errorf("attempt %d with %d before it, want 2 with 1", after.Attempt, len(after.History))
+			b.t.Errorf("attempt %d with %d before it, want 2 with 1", after.Attempt, len(after.History))
 		}
 	})
 	h.each(t, "a deadline is never extended by two", func(b *bench) {
@@ -28,7 +28,7 @@ func (h Harness) races(t *testing.T) {
 		}
 		b.exclusive(extensions...)
 		if after := b.get(); after.Extensions != 1 {
-			b.Errorf("extended %d times, want once", after.Extensions)
+			b.t.Errorf("extended %d times, want once", after.Extensions)
 		}
 	})
 	h.each(t, "a forward that was not taken is never made again by two whose clocks say that no time has passed", func(b *bench) {
@@ -95,18 +95,18 @@ func (b *bench) many(kind routing.MoveKind, from routing.Receipt) []routing.Move
 
 // atOnce makes moves at the same time and tells which were granted.
 func (b *bench) atOnce(moves []routing.Move) []bool {
-	b.Helper()
+	b.t.Helper()
 	var all sync.WaitGroup
 	errs := make([]error, len(moves))
 	for i, m := range moves {
-		all.Go(func() { _, errs[i] = b.Store.Write(b.Context(), m) })
+		all.Go(func() { _, errs[i] = b.subject.Store.Write(b.t.Context(), m) })
 	}
 	all.Wait()
 	granted := make([]bool, len(moves))
 	for i, err := range errs {
 		var refused *routing.RefusedError
 		if granted[i] = err == nil; err != nil && !errors.As(err, &refused) {
-			b.Errorf("%s: %v, want a refusal", moves[i].Kind, err)
+			b.t.Errorf("%s: %v, want a refusal", moves[i].Kind, err)
 		}
 	}
 	return granted
@@ -114,7 +114,7 @@ func (b *bench) atOnce(moves []routing.Move) []bool {
 
 // exclusive makes moves at once, of which one must be granted.
 func (b *bench) exclusive(moves ...routing.Move) {
-	b.Helper()
+	b.t.Helper()
 	won := 0
 	for _, granted := range b.atOnce(moves) {
 		if granted {
@@ -122,13 +122,13 @@ func (b *bench) exclusive(moves ...routing.Move) {
 		}
 	}
 	if won != 1 {
-		b.Errorf("%d of %d were granted, want 1", won, len(moves))
+		b.t.Errorf("%d of %d were granted, want 1", won, len(moves))
 	}
 }
 
 // either makes moves at once, of which only those of one side may be granted.
 func (b *bench) either(one, other []routing.Move) {
-	b.Helper()
+	b.t.Helper()
 	granted := b.atOnce(append(append([]routing.Move{}, one...), other...))
 	ones, others := 0, 0
 	for i, ok := range granted {
@@ -140,11 +140,11 @@ func (b *bench) either(one, other []routing.Move) {
 		}
 	}
 	if (ones > 0) == (others > 0) {
-		b.Errorf("%d %s and %d %s were granted, want one kind", ones, one[0].Kind, others, other[0].Kind)
+		b.t.Errorf("%d %s and %d %s were granted, want one kind", ones, one[0].Kind, others, other[0].Kind)
 	}
 	for range one { // whoever lost, stays refused; whoever won, may say so again
-		if _, err := b.Store.Write(b.Context(), one[0]); (err == nil) != (ones > 0) {
-			b.Errorf("%s again: %v, after %d were granted", one[0].Kind, err, ones)
+		if _, err := b.subject.Store.Write(b.t.Context(), one[0]); (err == nil) != (ones > 0) {
+			b.t.Errorf("%s again: %v, after %d were granted", one[0].Kind, err, ones)
 		}
 	}
 }
@@ -160,17 +160,17 @@ func (h Harness) lostAnswers(t *testing.T) {
 				continue
 			}
 			h.each(t, "a write whose answer was lost happens once: "+move.name+"/"+state.name, func(b *bench) {
-				if b.LoseAnswer == nil {
+				if b.subject.LoseAnswer == nil {
 					return
 				}
 				state.reach(b)
 				m := b.move(move.kind, b.get())
 				want, err := m.Apply(b.get())
 				if err != nil {
-					b.Fatal(err)
+					b.t.Fatal(err)
 				}
-				b.LoseAnswer()
-				if _, err := b.Store.Write(b.Context(), m); err != nil {
+				b.subject.LoseAnswer()
+				if _, err := b.subject.Store.Write(b.t.Context(), m); err != nil {
 					b.same("the receipt that the repetition returned", want, b.made(m))
 				}
 				b.same("the stored receipt", want, b.get())
@@ -185,9 +185,9 @@ func (h Harness) receipts(t *testing.T) {
 		for _, id := range []routing.ID{
 			{Group: "couriers", Message: "other"}, {Group: "other", Message: b.id.Message}, {Group: "couriers", Message: ""},
 		} {
-			receipt, err := b.Store.Get(b.Context(), id)
+			receipt, err := b.subject.Store.Get(b.t.Context(), id)
 			if err != nil || receipt.State != "" || receipt.ID != id {
-				b.Errorf("%v: %+v, %v", id, receipt, err)
+				b.t.Errorf("%v: %+v, %v", id, receipt, err)
 			}
 		}
 	})
@@ -199,7 +199,7 @@ func (h Harness) receipts(t *testing.T) {
 		stored := b.get()
 		b.same("the stored receipt", receipt, stored)
 		if tried := stored.Tried(); len(tried) != 20 || tried[0] != "consumer-a" || tried[19] != "consumer-t" {
-			b.Errorf("tried = %v", tried)
+			b.t.Errorf("tried = %v", tried)
 		}
 	})
 	h.each(t, "no end of an attempt is stored as another", func(b *bench) {

@@ -39,15 +39,16 @@ func Run(t *testing.T, h Harness) {
 	t.Run("races", h.races)
 	t.Run("lost answers", h.lostAnswers)
 	t.Run("receipts", h.receipts)
+	t.Run("fields", h.fields)
 }
 
 // bench is one store and one receipt that a test plays with.
 type bench struct {
-	Subject
-	*testing.T
-	id     routing.ID
-	now    time.Time
-	tokens int
+	subject Subject
+	t       *testing.T
+	id      routing.ID
+	now     time.Time
+	tokens  int
 }
 
 // each runs one test over a fresh store, in virtual time where that is possible.
@@ -56,7 +57,7 @@ func (h Harness) each(t *testing.T, name string, test func(b *bench)) {
 	t.Run(name, func(t *testing.T) {
 		run := func(t *testing.T) {
 			test(&bench{
-				Subject: h.New(t), T: t, now: time.Now().Truncate(time.Millisecond),
+				subject: h.New(t), t: t, now: time.Now().Truncate(time.Millisecond),
 				id: routing.ID{Group: "couriers", Message: "4bf92f3577b34da6a3ce929d0e0e4736"},
 			})
 		}
@@ -75,10 +76,10 @@ func (b *bench) newToken() string {
 
 // get is the stored receipt.
 func (b *bench) get() routing.Receipt {
-	b.Helper()
-	receipt, err := b.Store.Get(b.Context(), b.id)
+	b.t.Helper()
+	receipt, err := b.subject.Store.Get(b.t.Context(), b.id)
 	if err != nil {
-		b.Fatalf("get: %v", err)
+		b.t.Fatalf("get: %v", err)
 	}
 	return receipt
 }
@@ -107,34 +108,34 @@ func (b *bench) move(kind routing.MoveKind, from routing.Receipt) routing.Move {
 
 // made makes a move that must be granted.
 func (b *bench) made(m routing.Move) routing.Receipt {
-	b.Helper()
-	receipt, err := b.Store.Write(b.Context(), m)
+	b.t.Helper()
+	receipt, err := b.subject.Store.Write(b.t.Context(), m)
 	if err != nil {
-		b.Fatalf("%s: %v", m.Kind, err)
+		b.t.Fatalf("%s: %v", m.Kind, err)
 	}
 	return receipt
 }
 
 // refuses makes a move that must be refused, with the receipt as it is, and change nothing.
 func (b *bench) refuses(m routing.Move) {
-	b.Helper()
-	before, stored := b.Raw(b.T, b.id), b.get()
-	_, err := b.Store.Write(b.Context(), m)
+	b.t.Helper()
+	before, stored := b.subject.Raw(b.t, b.id), b.get()
+	_, err := b.subject.Store.Write(b.t.Context(), m)
 	var refused *routing.RefusedError
 	if !errors.As(err, &refused) {
-		b.Errorf("%s: %v, want a refusal", m.Kind, err)
+		b.t.Errorf("%s: %v, want a refusal", m.Kind, err)
 		return
 	}
 	b.same("the receipt in the refusal", stored, refused.Receipt)
-	if after := b.Raw(b.T, b.id); after != before {
-		b.Errorf("%s was refused, and the stored receipt changed:\n%s\n%s", m.Kind, before, after)
+	if after := b.subject.Raw(b.t, b.id); after != before {
+		b.t.Errorf("%s was refused, and the stored receipt changed:\n%s\n%s", m.Kind, before, after)
 	}
 }
 
 func (b *bench) same(what string, want, got routing.Receipt) {
-	b.Helper()
+	b.t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
-		b.Errorf("%s (-want +got):\n%s", what, diff)
+		b.t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
 }
 

@@ -164,12 +164,12 @@ func (m Move) sameAttempt`},
 			return`},
 	{name: "routing: a failed write is taken for granted", file: routeBatchGo,
 		from: `		case wait > lastWait || b.ctx.Err() != nil:
-			f.fail(fmt.Errorf("write receipt: %w", err), b.now())
+			f.fail(fmt.Errorf("write receipt: %w", err), b.router.now())
 			return`, to: `		case wait > lastWait || b.ctx.Err() != nil:
 			b.written(f, m, f.receipt)
 			return`},
 	{name: "routing: a failed burial is taken for granted", file: routeStagesGo,
-		from: `			f.fail(fmt.Errorf("dead-letter: %w", err), b.now())
+		from: `			f.fail(fmt.Errorf("dead-letter: %w", err), b.router.now())
 			failed = append(failed, f)
 `, to: `			failed = append(failed, f)
 `},
@@ -182,10 +182,10 @@ func (m Move) sameAttempt`},
 		from: `f.done, f.handled.GivenBack = Step{}, true, true }`, to: `f.done, f.handled.GivenBack, f.handled.Kept = Step{}, true, true, false }`},
 	{name: "routing: a message whose group cannot be read is not kept", file: routeBatchGo,
 		from: `	f.handled.Err, f.done = err, true
-`, to: `	f.handled.Err, f.done, f.handled.Kept = err, true, f.err == nil
+`, to: `	f.handled.Err, f.done, f.handled.Kept = err, true, f.group.unread == nil
 `},
 	{name: "routing: a refused write's consumer counts as busy", file: routeBatchGo,
-		from: `		f.given[f.event.Consumer]--
+		from: `		f.group.given[f.event.Consumer]--
 `, to: ``},
 	{name: "routing: errors show tokens", file: routeMoveGo,
 		from: `e.Receipt.Attempt, e.Receipt.State)`, to: `e.Receipt.Attempt, e.Receipt.State+State(e.Receipt.Token))`},
@@ -204,7 +204,7 @@ func (m Move) sameAttempt`},
 	}`, to: `		return NoMember
 	}`},
 	{name: "routing: a message that nobody counts is a new one", file: routeBatchGo,
-		from: `f.Receives != 1 && `, to: `f.Receives > 1 && `},
+		from: `f.incoming.Receives != 1 && `, to: `f.incoming.Receives > 1 && `},
 	{name: "routing: nothing left is a refusal", file: routeStagesGo,
 		from: `NotSent: ForwardNotSent`, to: `NotSent: ForwardRefused`},
 }

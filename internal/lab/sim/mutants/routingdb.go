@@ -13,14 +13,14 @@ const (
 // routingTableDB is what is broken on purpose of groups, the control table and the receipts.
 var routingTableDB = []mutant{
 	{name: "routing: a consumer under two names is two", file: dbGroupsGo,
-		from: `				m.Draining = true
+		from: `				m.Consumer.Draining = true
 `, to: ``},
 	{name: "routing: a consumer of the configuration cannot be drained", file: dbGroupsGo,
-		from: `static.Draining = static.Draining || m.Draining`, to: `_ = m.Draining`},
+		from: `static.Draining = static.Draining || m.Consumer.Draining`, to: `_ = m.Consumer.Draining`},
 	{name: "routing: who joins under the id of one of the configuration replaces it", file: dbGroupsGo,
 		from: `			group = group.With(static)`, to: `			group = group.With(m.Consumer)`},
 	{name: "routing: what is said about somebody makes it a member", file: dbGroupsGo,
-		from: `		case m.Target != "":`, to: `		case true:`},
+		from: `		case m.Consumer.Target != "":`, to: `		case true:`},
 	{name: "routing: a function that cannot be made is that of the configuration", file: dbGroupsGo,
 		from: `		return unmade{err}, err`, to: `		return spec.Function, err`},
 	{name: "routing: a function that cannot be read is that of the configuration", file: dbGroupsGo,

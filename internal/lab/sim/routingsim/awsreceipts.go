@@ -16,12 +16,12 @@ import (
 
 // awsReceipts is a DynamoDB table in process.
 type awsReceipts struct {
-	*world
+	world *routerWorld
 	table *stagedb.Table[operation]
 }
 
-func newAWSReceipts(w *world) *awsReceipts {
-	r := &awsReceipts{w, stagedb.New[operation](w.Stage, routingdb.ReceiptsTable(schema.ReceiptsTable))}
+func newAWSReceipts(w *routerWorld) *awsReceipts {
+	r := &awsReceipts{w, stagedb.New[operation](w.stage, routingdb.ReceiptsTable(schema.ReceiptsTable))}
 	r.table.Subject = func(pk string) any { return pk }
 	r.table.Tried = func(o *operation, before, after stagedb.Item, granted bool) {
 		was, is := decoded(o.move.ID, before), decoded(o.move.ID, after)
@@ -44,7 +44,7 @@ func (r *awsReceipts) spoil(id routing.ID, how int) {
 	if item == nil {
 		item = stagedb.Item{schema.PK: text(id.String()), schema.State: text(schema.StatePending)}
 	}
-	if state := r.law.record(id).state; state == routing.Accepted || state == routing.Dead {
+	if state := r.world.law.record(id).state; state == routing.Accepted || state == routing.Dead {
 		return
 	}
 	switch how {
@@ -65,11 +65,11 @@ func (r *awsReceipts) spoil(id routing.ID, how int) {
 }
 
 func (r *awsReceipts) open(p *process) routing.Receipts {
-	client := r.table.Open(p.Number, func(m stagedb.Message, o *operation) *stage.Call {
+	client := r.table.Open(p.actor.Number, func(m stagedb.Message, o *operation) *stage.Call {
 		if o == nil {
-			return p.call(m.Operation, m.PK, 0).Call
+			return p.call(m.Operation, m.PK, 0)
 		}
-		return p.call(m.Operation, o.name(), slotOf(o.move.Token)).Call
+		return p.call(m.Operation, o.name(), slotOf(o.move.Token))
 	})
 	return &awsPort{routingdb.NewReceipts(client, schema.ReceiptsTable), p}
 }
@@ -80,9 +80,9 @@ func (r *awsReceipts) receipt(id routing.ID) routing.Receipt {
 
 // decoded is a receipt as it was stored.
 func decoded(id routing.ID, item stagedb.Item) routing.Receipt {
-	receipt, err := routingdb.NewReceipts(one{item: item}, "").Get(context.Background(), id)
+	receipt, err := routingdb.NewReceipts(oneItem{item}, "").Get(context.Background(), id)
 	if err != nil {
-		return routing.Receipt{ID: id, State: unreadable} // [one] does not let it be ended
+		return routing.Receipt{ID: id, State: unreadable} // [oneItem] does not let it be ended
 	}
 	return receipt
 }
@@ -90,29 +90,38 @@ func decoded(id routing.ID, item stagedb.Item) routing.Receipt {
 // unreadable is the state of a receipt that a foreign hand has broken.
 const unreadable routing.State = "unreadable"
 
-// one is a table that has one item.
-type one struct {
-	routingdb.ReceiptsClient
-	item stagedb.Item
-}
+// oneItem is a table with one item, which accepts no write.
+type oneItem struct{ item stagedb.Item }
 
 // GetItem implements [routingdb.ReceiptsClient].
-func (o one) GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+func (o oneItem) GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
 	return &dynamodb.GetItemOutput{Item: o.item}, nil
 }
 
 // PutItem implements [routingdb.ReceiptsClient].
-func (o one) PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
-	return nil, errors.New("the receipt cannot be read")
+func (o oneItem) PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	return nil, errReadOnly
 }
+
+// UpdateItem implements [routingdb.ReceiptsClient].
+func (o oneItem) UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	return nil, errReadOnly
+}
+
+var errReadOnly = errors.New("the table accepts no write")
 
 // awsPort is the table as one process sees it.
 type awsPort struct {
-	*routingdb.Receipts
-	process *process
+	receipts *routingdb.Receipts
+	process  *process
+}
+
+// Get implements [routing.Receipts].
+func (a *awsPort) Get(ctx context.Context, id routing.ID) (routing.Receipt, error) {
+	return a.receipts.Get(ctx, id)
 }
 
 // Write implements [routing.Receipts].
 func (a *awsPort) Write(ctx context.Context, m routing.Move) (routing.Receipt, error) {
-	return a.Receipts.Write(stagedb.With(ctx, &operation{a.process, m}), m)
+	return a.receipts.Write(stagedb.With(ctx, &operation{a.process, m}), m)
 }

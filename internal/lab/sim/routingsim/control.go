@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/landfall-dev/landfall/internal/lab/localaws"
+	"github.com/landfall-dev/landfall/internal/lab/sim/stage"
 	"github.com/landfall-dev/landfall/internal/routing"
 	"github.com/landfall-dev/landfall/internal/routingdb"
 	"github.com/landfall-dev/landfall/internal/schema"
@@ -33,7 +34,7 @@ const routeKind = "simulated"
 // newGroups are the groups as an instance reads them.
 func newGroups(i *instance) *routingdb.Groups {
 	return &routingdb.Groups{
-		Control: i.control, Log: slog.New(slog.NewTextHandler(&scanned{i}, nil)),
+		Control: i.world.control, Log: slog.New(slog.NewTextHandler(&scanned{i}, nil)),
 		Function: func(r routingdb.Route) (routing.Function, error) {
 			if r.Kind != routeKind {
 				return nil, errors.New("there is no such kind")
@@ -45,25 +46,25 @@ func newGroups(i *instance) *routingdb.Groups {
 }
 
 // scanned is a log that must not reveal what foreign hands have written.
-type scanned struct{ *instance }
+type scanned struct{ instance *instance }
 
 // Write implements [io.Writer]. The mutex is held.
 func (s *scanned) Write(line []byte) (int, error) {
-	s.law.scan("a log", errors.New(string(line)))
+	s.instance.world.law.scan("a log", errors.New(string(line)))
 	return len(line), nil
 }
 
 // groupsPort is the groups as one instance reads them.
-type groupsPort struct{ *instance }
+type groupsPort struct{ instance *instance }
 
 // Snapshot implements [routing.Groups].
 func (g *groupsPort) Snapshot(ctx context.Context, name string) (routing.Snapshot, error) {
-	p := g.process
-	s, err := reads(ctx, p.call("group", name, 0), "group "+name, func() (routing.Snapshot, error) {
-		return g.instance.read(g.group(name))
+	p, w := g.instance.process, g.instance.world
+	s, err := stage.Reads(ctx, p.call("group", name, 0), "group "+name, func() (routing.Snapshot, error) {
+		return g.instance.read(w.group(name))
 	})
-	g.Mu.Lock()
-	defer g.Mu.Unlock()
+	w.stage.Mu.Lock()
+	defer w.stage.Mu.Unlock()
 	if err != nil {
 		p.told.trouble = true
 		return routing.Snapshot{}, err
@@ -77,19 +78,19 @@ func (i *instance) read(g *group) (routing.Snapshot, error) {
 	i.reader.Specs = map[string]routingdb.Spec{}
 	if !time.Now().Before(g.hidden) {
 		spec := routingdb.Spec{Policy: g.policy, Function: &function{}}
-		for n, c := range g.consumers {
+		for n, c := range g.plan.consumers {
 			if g.configured[c.id] {
 				spec.Consumers = append(spec.Consumers, g.member(n))
 			}
 		}
-		i.reader.Specs[g.name] = spec
+		i.reader.Specs[g.plan.name] = spec
 	}
-	s, err := i.reader.Snapshot(context.Background(), g.name)
+	s, err := i.reader.Snapshot(context.Background(), g.plan.name)
 	if err != nil {
-		i.Must(errors.Is(err, routing.ErrNoGroup) && time.Now().Before(g.hidden), "group", "%s is read with %v", g.name, err)
+		i.world.stage.Must(errors.Is(err, routing.ErrNoGroup) && time.Now().Before(g.hidden), "group", "%s is read with %v", g.plan.name, err)
 		return s, err
 	}
-	i.law.read(g, s)
+	i.world.law.read(g, s)
 	for _, m := range s.Consumers() {
 		m.CurrentInFlight = g.works[m.ID]
 		s.Group = s.With(m)
@@ -114,8 +115,8 @@ func (g *group) spoilRoute() {
 
 func (g *group) put(sk string, item map[string]types.AttributeValue) {
 	table := schema.ControlTable
-	item[schema.PK], item[schema.SK] = text(schema.GroupScope+schema.Separator+g.name), text(sk)
-	_, err := g.client.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: &table, Item: item})
+	item[schema.PK], item[schema.SK] = text(schema.GroupScope+schema.Separator+g.plan.name), text(sk)
+	_, err := g.world.client.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: &table, Item: item})
 	g.done(err)
 }
 

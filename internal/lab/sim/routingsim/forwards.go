@@ -6,18 +6,19 @@ import (
 	"slices"
 	"time"
 
+	"github.com/landfall-dev/landfall/internal/lab/sim/stage"
 	"github.com/landfall-dev/landfall/internal/routing"
 )
 
 // forwarderPort is the consumers as one instance reaches them.
-type forwarderPort struct{ *instance }
+type forwarderPort struct{ instance *instance }
 
 // Forward implements [routing.Forwarder].
 func (f *forwarderPort) Forward(ctx context.Context, forwards []routing.Forward) (answers []routing.Answer) {
-	p := f.process
-	f.Mu.Lock()
-	f.law.forwarding(f.instance, forwards)
-	f.Mu.Unlock()
+	p, w := f.instance.process, f.instance.world
+	w.stage.Mu.Lock()
+	w.law.forwarding(f.instance, forwards)
+	w.stage.Mu.Unlock()
 	c := p.call("forward", "", 0)
 	for _, forward := range forwards {
 		answer := routing.Answer{Text: "no answer"}
@@ -27,41 +28,42 @@ func (f *forwarderPort) Forward(ctx context.Context, forwards []routing.Forward)
 		if c.Step(ctx) != nil {
 			answer = routing.Answer{Text: "no answer"}
 		}
-		f.Mu.Lock()
-		f.law.answered(p, forward, answer)
-		f.Mu.Unlock()
+		w.stage.Mu.Lock()
+		w.law.answered(p, forward, answer)
+		w.stage.Mu.Unlock()
 		answers = append(answers, answer)
 	}
 	if c.Chance(c.Odds.Lose / 10) { // as if some had been left out
-		f.Mu.Lock()
-		f.law.unanswered(p, forwards[len(forwards)-1])
-		f.Mu.Unlock()
+		w.stage.Mu.Lock()
+		w.law.unanswered(p, forwards[len(forwards)-1])
+		w.stage.Mu.Unlock()
 		return answers[:len(answers)-1]
 	}
 	return answers
 }
 
 // one hands a message to a consumer. The answer is what the router hears, which is not all that is true.
-func (f *forwarderPort) one(ctx context.Context, c *call, forward routing.Forward) routing.Answer {
-	g := f.group(forward.Group)
-	i := slices.IndexFunc(g.consumers, func(c consumer) bool { return c.id == forward.Consumer.ID })
+func (f *forwarderPort) one(ctx context.Context, c *stage.Call, forward routing.Forward) routing.Answer {
+	w := f.instance.world
+	g := w.group(forward.Message.Group)
+	i := slices.IndexFunc(g.plan.consumers, func(c consumer) bool { return c.id == forward.Consumer.ID })
 	if i < 0 {
-		f.Mu.Lock()
-		defer f.Mu.Unlock()
-		f.Violated("I10", "%s is forwarded to %q, whom nobody knows", forward.ID, forward.Consumer.ID)
+		w.stage.Mu.Lock()
+		defer w.stage.Mu.Unlock()
+		w.stage.Violated("I10", "%s is forwarded to %q, whom nobody knows", forward.Message.ID, forward.Consumer.ID)
 		return routing.Answer{}
 	}
-	who := &g.consumers[i]
+	who := &g.plan.consumers[i]
 	odds := who.odds
-	if !f.troubled() {
+	if !w.troubled() {
 		odds = consumerOdds{}
 	}
-	f.Mu.Lock()
+	w.stage.Mu.Lock()
 	gone := g.gone[who.id]
-	explicit := f.law.explicit(forward.Envelope)
-	f.Mu.Unlock()
+	explicit := w.law.explicit(forward.Envelope)
+	w.stage.Mu.Unlock()
 	refusal := routing.Answer{Kind: routing.NotTaken, Text: "QueueDoesNotExist"}
-	copied := &delivered{Envelope: forward.Envelope, group: g, consumer: who, explicit: explicit, source: forward.Source}
+	copied := &consumerCopy{envelope: forward.Envelope, group: g, consumer: who, explicit: explicit, source: forward.Message.Source}
 	switch {
 	case gone || c.Chance(odds.unreachable):
 		return refusal
@@ -72,37 +74,38 @@ func (f *forwarderPort) one(ctx context.Context, c *call, forward routing.Forwar
 	case c.Chance(odds.lost / 2):
 		return routing.Answer{Text: "lost on the way"}
 	case explicit && c.Chance(odds.lie/2): // taken, and said not to be
-		f.deliver(copied, c.Latency())
+		w.deliver(copied, c.Latency())
 		return refusal
 	case c.Chance(c.Odds.Late / 2):
-		f.deliver(copied, c.Between(time.Second, c.Odds.LongestDelay+2*time.Second))
+		w.deliver(copied, c.Between(time.Second, c.Odds.LongestDelay+2*time.Second))
 		return routing.Answer{Text: "timeout"}
 	case c.Chance(odds.lost):
-		f.deliver(copied, c.Latency())
+		w.deliver(copied, c.Latency())
 		return routing.Answer{Text: "the answer is lost"}
 	}
-	f.deliver(copied, c.Latency())
+	w.deliver(copied, c.Latency())
 	return routing.Answer{Kind: routing.Taken}
 }
 
-func (d *delivered) String() string {
-	return fmt.Sprintf("%s for %s, attempt %d", d.ID, d.consumer.id, d.Attempt)
+func (d *consumerCopy) String() string {
+	return fmt.Sprintf("%s for %s, attempt %d", d.envelope.ID, d.consumer.id, d.envelope.Attempt)
 }
 
 // call calls a consumer that is a function.
-func (f *forwarderPort) call(ctx context.Context, d *delivered) routing.Answer {
-	f.Mu.Lock()
-	p, dice := f.start("consumer", time.Minute, d.consumer.skew)
-	f.law.took(p, d)
+func (f *forwarderPort) call(ctx context.Context, d *consumerCopy) routing.Answer {
+	w := f.instance.world
+	w.stage.Mu.Lock()
+	p, dice := w.start("consumer", time.Minute, d.consumer.skew)
+	w.law.took(p, d)
 	d.handings++
-	f.Mu.Unlock()
+	w.stage.Mu.Unlock()
 	odds := d.consumer.odds
-	if !f.troubled() {
+	if !w.troubled() {
 		odds = consumerOdds{}
 	}
 	answer := make(chan routing.Answer, 1)
-	f.Running.Go(func() {
-		defer p.Kill()
+	w.stage.Running.Go(func() {
+		defer p.actor.Kill()
 		c := p.call("work", "", 0)
 		c.Odds.Pause = 0
 		fails, before := dice.Chance(odds.fail), dice.Chance(0.5)
@@ -110,7 +113,7 @@ func (f *forwarderPort) call(ctx context.Context, d *delivered) routing.Answer {
 			answer <- routing.Answer{Kind: routing.Failed, Text: "it failed at once"}
 			return
 		}
-		done := (&work{c, d, dice}).do(p.Ctx)
+		done := (&work{w, p, c, d, dice}).do(p.actor.Ctx)
 		if fails || !done {
 			answer <- routing.Answer{Kind: routing.Failed, Text: "it failed"}
 			return

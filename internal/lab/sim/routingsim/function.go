@@ -24,24 +24,25 @@ func (f *function) Hash() string { return fmt.Sprintf("%032d", f.number) }
 // Select implements [routing.Function]. Each message has an order of consumers of its own, as with rendezvous
 // hashing, which every new function changes.
 func (f *function) Select(ctx context.Context, q routing.Question) (string, error) {
-	f.instance.Running.Add(1) // the router does not wait for a deaf one; the world's end does
-	defer f.instance.Running.Done()
+	w := f.instance.world
+	w.stage.Running.Add(1) // the router does not wait for a deaf one; the world's end does
+	defer w.stage.Running.Done()
 	p := f.process
 	c := p.call("select", fmt.Sprint(q.Message.ID, " ", q.Attempt), 0)
-	f.instance.Mu.Lock()
-	f.instance.law.asked(f.instance, p, f.group.name, q)
-	f.instance.Mu.Unlock()
+	w.stage.Mu.Lock()
+	w.law.asked(f.instance, p, f.group.plan.name, q)
+	w.stage.Mu.Unlock()
 	asked := time.Now()
 	id, err := f.answer(ctx, c, q)
-	f.instance.Mu.Lock()
-	defer f.instance.Mu.Unlock()
-	f.instance.law.chose(p, f.group.name, q, asked, id, err)
+	w.stage.Mu.Lock()
+	defer w.stage.Mu.Unlock()
+	w.law.chose(p, f.group.plan.name, q, asked, id, err)
 	return id, err
 }
 
-func (f *function) answer(ctx context.Context, c *call, q routing.Question) (string, error) {
-	odds := f.group.function
-	if !c.troubled() {
+func (f *function) answer(ctx context.Context, c *stage.Call, q routing.Question) (string, error) {
+	odds, w := f.group.plan.function, f.instance.world
+	if !w.troubled() {
 		odds = functionOdds{}
 	}
 	best := f.best(q)
@@ -57,11 +58,11 @@ func (f *function) answer(ctx context.Context, c *call, q routing.Question) (str
 		<-ctx.Done()
 		return "", ctx.Err()
 	case c.Chance(odds.deaf):
-		_ = stage.SleepUntil(context.Background(), c.Instant(time.Now().Add(c.Between(time.Second, 20*time.Second)), c.Slot))
+		_ = stage.SleepUntil(context.Background(), w.stage.Instant(time.Now().Add(c.Between(time.Second, 20*time.Second)), c.Slot))
 	case c.Chance(odds.unknown):
 		return "nobody " + secret, nil
 	case c.Chance(odds.tried):
-		if all := f.group.consumers; len(all) > 0 {
+		if all := f.group.plan.consumers; len(all) > 0 {
 			return all[c.Below(len(all))].id, nil
 		}
 	case c.Chance(odds.nobody):

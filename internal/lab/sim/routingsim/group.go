@@ -15,8 +15,8 @@ import (
 // group is a group as it is now: what a deployment gave it, and what was said since, which is in the control table,
 // too. All of it is under the stage's mutex.
 type group struct {
-	*world
-	*plannedGroup
+	world  *routerWorld
+	plan   *plannedGroup
 	policy routing.Policy
 	// configured are the consumers of its configuration, said is what the control table says about consumers.
 	configured map[string]bool
@@ -41,20 +41,20 @@ type said struct {
 	limit    int64
 	target   string
 	// spoilt: a foreign hand has written something that nobody can read. Then a consumer of the configuration drains, and
-	// nobody else is a member by it.
+	// no other consumer is a member by it.
 	spoilt bool
 }
 
 // noRoute is a routing function that cannot be made.
 const noRoute = -1
 
-func newGroupState(w *world, planned *plannedGroup) *group {
+func newGroupState(w *routerWorld, planned *plannedGroup) *group {
 	g := &group{
-		world: w, plannedGroup: planned, policy: planned.policy, gone: map[string]bool{}, works: map[string]int64{},
+		world: w, plan: planned, policy: planned.policy, gone: map[string]bool{}, works: map[string]int64{},
 		configured: map[string]bool{}, said: map[string]*said{}, since: map[string]time.Time{},
 	}
 	for i, c := range planned.consumers {
-		if g.configured[c.id] = stage.Roll(w.Seed, "configured", planned.name, c.id).Chance(0.5); !g.configured[c.id] {
+		if g.configured[c.id] = stage.Roll(w.stage.Seed, "configured", planned.name, c.id).Chance(0.5); !g.configured[c.id] {
 			g.join(i, time.Time{}, "")
 		}
 	}
@@ -63,9 +63,9 @@ func newGroupState(w *world, planned *plannedGroup) *group {
 
 // member is a consumer as its configuration, or it itself, says that it is.
 func (g *group) member(i int) routing.Consumer {
-	c := g.consumers[i]
+	c := g.plan.consumers[i]
 	limit := c.limit
-	if !g.troubled() {
+	if !g.world.troubled() {
 		limit = routing.Unlimited
 	}
 	return routing.Consumer{ID: c.id, Target: target(c.id), Weight: 1, ConsumerState: routing.ConsumerState{MaxInFlight: limit}}
@@ -76,10 +76,10 @@ func target(id string) string { return "sqs:queue-of-" + id }
 // members are the consumers that a snapshot must have. Who joined with the target of another gets nothing new: those of
 // the configuration come first, the others in their order.
 func (g *group) members() routing.Group {
-	all := routing.NewGroup(g.name)
+	all := routing.NewGroup(g.plan.name)
 	taken := map[string]bool{}
 	for _, configured := range []bool{true, false} {
-		for i, c := range g.consumers {
+		for i, c := range g.plan.consumers {
 			m, s := g.member(i), g.said[c.id]
 			switch {
 			case g.configured[c.id] != configured || !configured && (s == nil || !s.joined):
@@ -108,7 +108,7 @@ func (g *group) of(id string) *said {
 // done panics if a change of the control table failed: nothing happens to its client.
 func (g *group) done(err error) {
 	if err != nil {
-		panic(fmt.Errorf("change group %s: %w", g.name, err))
+		panic(fmt.Errorf("change group %s: %w", g.plan.name, err))
 	}
 }
 
@@ -121,13 +121,13 @@ func (g *group) join(i int, lease time.Time, as string) {
 	if as != "" {
 		m.Target = target(as)
 	}
-	g.done(g.control.Join(context.Background(), g.name, m, by))
+	g.done(g.world.control.Join(context.Background(), g.plan.name, m, by))
 	s := g.of(m.ID)
 	s.joined, s.lease, s.limit, s.spoilt, s.target = true, lease, m.MaxInFlight, false, m.Target
 }
 
 func (g *group) drain(id string, draining bool) {
-	g.done(g.control.Drain(context.Background(), g.name, id, draining, by))
+	g.done(g.world.control.Drain(context.Background(), g.plan.name, id, draining, by))
 	switch s := g.said[id]; {
 	case draining:
 		g.of(id).draining = true
@@ -139,15 +139,15 @@ func (g *group) drain(id string, draining bool) {
 }
 
 func (g *group) leave(id string) {
-	g.done(g.control.Leave(context.Background(), g.name, id))
+	g.done(g.world.control.Leave(context.Background(), g.plan.name, id))
 	delete(g.said, id)
 }
 
 // renew moves the end of a lease, of who has one.
 func (g *group) renew(id string, until time.Time) {
-	s, err := g.said[id], g.control.Renew(context.Background(), g.name, id, until)
+	s, err := g.said[id], g.world.control.Renew(context.Background(), g.plan.name, id, until)
 	if s == nil || s.lease.IsZero() {
-		g.Must(errors.Is(err, routingdb.ErrNoMember), "group", "%s renews a lease that it does not have: %v", id, err)
+		g.world.stage.Must(errors.Is(err, routingdb.ErrNoMember), "group", "%s renews a lease that it does not have: %v", id, err)
 		return
 	}
 	g.done(err)
@@ -157,21 +157,21 @@ func (g *group) renew(id string, until time.Time) {
 }
 
 func (g *group) setRoute(kind string, route int) {
-	g.done(g.control.SetRoute(context.Background(), g.name, routingdb.Route{Kind: kind, Argument: fmt.Sprint(g.swaps)}, by))
+	g.done(g.world.control.SetRoute(context.Background(), g.plan.name, routingdb.Route{Kind: kind, Argument: fmt.Sprint(g.swaps)}, by))
 	g.route = route
 }
 
 func (g *group) resetRoute() {
-	g.done(g.control.ResetRoute(context.Background(), g.name))
+	g.done(g.world.control.ResetRoute(context.Background(), g.plan.name))
 	g.route = 0
 }
 
 // change is what somebody does to the group.
 func (g *group) change(c change) {
-	g.Events++
+	g.world.stage.Events++
 	id, before := "", g.members()
-	if len(g.consumers) > 0 {
-		id = g.consumers[c.consumer].id
+	if len(g.plan.consumers) > 0 {
+		id = g.plan.consumers[c.consumer].id
 	}
 	until := time.Now().Add(c.lease).Truncate(time.Millisecond)
 	switch c.what {
@@ -180,7 +180,7 @@ func (g *group) change(c change) {
 	case rents:
 		g.join(c.consumer, until, "")
 	case copies:
-		g.join(c.consumer, time.Time{}, g.consumers[0].id)
+		g.join(c.consumer, time.Time{}, g.plan.consumers[0].id)
 	case renews:
 		g.renew(id, until)
 	case leaves:
@@ -209,18 +209,18 @@ func (g *group) change(c change) {
 	case hides:
 		g.hidden = until
 	}
-	for _, c := range g.consumers { // one may be what another was
+	for _, c := range g.plan.consumers { // one may be what another was
 		was, there := before.Consumer(c.id)
 		is, stays := g.members().Consumer(c.id)
 		if there != stays || was.Draining != is.Draining || !was.LeaseUntil.Equal(is.LeaseUntil) {
 			g.since[c.id] = time.Now()
 		}
 	}
-	g.Happened["in a group: "+c.what.String()]++
+	g.world.stage.Happened["in a group: "+c.what.String()]++
 	if c.what >= swapsFunction {
 		id = "all"
 	}
-	g.Note(0, "%s: %v for %s, policy %+v", g.name, c.what, id, g.policy)
+	g.world.stage.Note(0, "%s: %v for %s, policy %+v", g.plan.name, c.what, id, g.policy)
 }
 
 func (k changeKind) String() string {
@@ -238,7 +238,7 @@ func (g *group) calmDown() {
 	if g.route == noRoute {
 		g.resetRoute()
 	}
-	for i, c := range g.consumers {
+	for i, c := range g.plan.consumers {
 		if s := g.said[c.id]; s != nil {
 			g.drain(c.id, false)
 			if s.joined && (s.lease.IsZero() || s.lease.After(time.Now())) {
@@ -248,6 +248,6 @@ func (g *group) calmDown() {
 	}
 }
 
-func (w *world) group(name string) *group {
-	return w.groups[slices.IndexFunc(w.groups, func(g *group) bool { return g.name == name })]
+func (w *routerWorld) group(name string) *group {
+	return w.groups[slices.IndexFunc(w.groups, func(g *group) bool { return g.plan.name == name })]
 }

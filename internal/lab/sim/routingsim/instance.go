@@ -12,7 +12,7 @@ import (
 
 // instance is a router as it lives from invocation to invocation, until it crashes.
 type instance struct {
-	*world
+	world  *routerWorld
 	number int
 	router *routing.Router
 	reader *routingdb.Groups
@@ -26,50 +26,47 @@ type instance struct {
 
 // process is one invocation of the router, or what a consumer does about one copy of a message.
 type process struct {
-	*stage.Process
-	*world
+	actor *stage.Process
+	world *routerWorld
 	// store is the receipts as it sees them.
 	store routing.Receipts
 	told  told
 }
 
-// call is one call that a process makes to a port.
-type call struct {
-	*process
-	*stage.Call
-}
-
-func (p *process) call(kind string, subject any, slot int) *call {
-	return &call{p, p.Call(kind, subject, slot, p.odds)}
+// call is one call that the process makes to a port.
+func (p *process) call(kind string, subject any, slot int) *stage.Call {
+	return p.actor.Call(kind, subject, slot, p.world.plan.odds)
 }
 
 // start makes a process.
-func (w *world) start(kind string, timeout, skew time.Duration) (*process, *stage.Dice) {
-	started, d := w.Start(kind, timeout)
+func (w *routerWorld) start(kind string, timeout, skew time.Duration) (*process, *stage.Dice) {
+	started, d := w.stage.Start(kind, timeout)
 	started.Skew = skew
-	p := &process{Process: started, world: w, told: newTold()}
+	p := &process{actor: started, world: w, told: newTold()}
 	p.store = w.receipts.open(p)
 	return p, d
 }
 
 // poll is who asks a queue for messages and invokes the router about them, until the world ends.
-func (q *queue) poll(slot int) {
-	sleep := func(d time.Duration) { _ = stage.SleepUntil(context.Background(), q.Instant(time.Now().Add(d), slot)) }
+func (q *ingressQueue) poll(slot int) {
+	sleep := func(d time.Duration) {
+		_ = stage.SleepUntil(context.Background(), q.stage.Instant(time.Now().Add(d), slot))
+	}
 	for sleep(0); ; {
-		q.Mu.Lock()
+		q.stage.Mu.Lock()
 		batch := q.receive()
 		next, open := q.next()
-		over := q.over
+		over := q.world.over
 		wait, throttled := time.Duration(0), false
-		if len(batch) > 0 && q.troubled() {
-			if q.Chance(q.ingress.wait) {
-				wait = q.Between(time.Second, time.Minute)
+		if len(batch) > 0 && q.world.troubled() {
+			if q.dice.Chance(q.plan.ingress.wait) {
+				wait = q.dice.Between(time.Second, time.Minute)
 			}
-			if throttled = q.Chance(q.ingress.throttle); throttled {
-				q.Happened["throttled"]++
+			if throttled = q.dice.Chance(q.plan.ingress.throttle); throttled {
+				q.stage.Happened["throttled"]++
 			}
 		}
-		q.Mu.Unlock()
+		q.stage.Mu.Unlock()
 		const patience = time.Second // something may be shown earlier
 		switch {
 		case over:
@@ -91,82 +88,75 @@ func (q *queue) poll(slot int) {
 }
 
 // invoke is one invocation of the router, by an instance that is free or new.
-func (q *queue) invoke(batch []routing.Incoming) {
-	q.Mu.Lock()
-	i := q.free()
-	p, _ := q.start("router", q.timeout, i.skew)
+func (q *ingressQueue) invoke(batch []routing.Incoming) {
+	q.stage.Mu.Lock()
+	i := q.world.free()
+	p, _ := q.world.start("router", q.world.plan.timeout, i.skew)
 	i.process, i.busy = p, true
 	ids := make([]string, len(batch))
 	for n, in := range batch {
 		ids[n] = in.ID
 	}
-	p.Note(p.Number, "instance %d is given %v of %s, clock %v", i.number, ids, q.name, i.skew)
-	q.law.invoked(i, batch)
-	q.Mu.Unlock()
+	p.world.stage.Note(p.actor.Number, "instance %d is given %v of %s, clock %v", i.number, ids, q.plan.name, i.skew)
+	q.world.law.invoked(i, batch)
+	q.stage.Mu.Unlock()
 
-	ctx, cancel := context.WithTimeout(p.Ctx, q.timeout-time.Second)
+	ctx, cancel := context.WithTimeout(p.actor.Ctx, q.world.plan.timeout-time.Second)
 	handled := i.router.Route(ctx, batch)
 	cancel()
 
-	q.Mu.Lock()
-	ended := p.Ctx.Err() == nil
+	q.stage.Mu.Lock()
+	ended := p.actor.Ctx.Err() == nil
 	if ended {
-		q.law.routed(i, batch, handled)
-	} else if !p.Dead {
-		p.Die("is stopped, its time is over")
+		q.world.law.routed(i, batch, handled)
+	} else if !p.actor.Dead {
+		p.actor.Die("is stopped, its time is over")
 	}
 	i.busy = false
-	if p.Dead {
-		q.instances = slices.DeleteFunc(q.instances, func(other *instance) bool { return other == i })
+	if p.actor.Dead {
+		q.world.instances = slices.DeleteFunc(q.world.instances, func(other *instance) bool { return other == i })
 	}
-	q.Mu.Unlock()
+	q.stage.Mu.Unlock()
 	if ended {
 		q.settle(p, batch, handled)
 	}
-	p.Kill()
+	p.actor.Kill()
 }
 
 // settle deletes what the router did not keep.
-func (q *queue) settle(p *process, batch []routing.Incoming, handled []routing.Handled) {
+func (q *ingressQueue) settle(p *process, batch []routing.Incoming, handled []routing.Handled) {
 	c := p.call("settle", "", 0)
-	if c.Step(p.Ctx) != nil {
+	if c.Step(p.actor.Ctx) != nil {
 		return
 	}
-	q.Mu.Lock()
-	defer q.Mu.Unlock()
+	q.stage.Mu.Lock()
+	defer q.stage.Mu.Unlock()
 	for i, h := range handled {
-		if !h.Kept && !(q.troubled() && c.Chance(c.Odds.Refuse/2)) {
-			_ = q.delete(p.Number, batch[i].Handle)
+		if !h.Kept && !(q.world.troubled() && c.Chance(c.Odds.Refuse/2)) {
+			_ = q.delete(p.actor.Number, batch[i].Handle)
 		}
 	}
 }
 
 // free is an instance that has nothing to do, or a new one.
-func (w *world) free() *instance {
+func (w *routerWorld) free() *instance {
 	if i := slices.IndexFunc(w.instances, func(i *instance) bool { return !i.busy }); i >= 0 {
 		return w.instances[i]
 	}
 	w.born++
 	i := &instance{world: w, number: w.born, lapses: map[lapse]time.Time{}, deadlines: map[lapse]time.Time{}}
-	d := stage.Roll(w.Seed, "instance", i.number)
-	if w.skew > 0 {
-		i.skew = time.Duration((2*d.Unit() - 1) * float64(w.skew)).Truncate(time.Millisecond)
+	d := stage.Roll(w.stage.Seed, "instance", i.number)
+	if w.plan.skew > 0 {
+		i.skew = time.Duration((2*d.Unit() - 1) * float64(w.plan.skew)).Truncate(time.Millisecond)
 	}
 	i.reader = newGroups(i)
 	i.router = &routing.Router{
 		Receipts: &receiptsPort{i}, Groups: &groupsPort{i}, Ingress: &ingressPort{i}, Forwarder: &forwarderPort{i},
-		DeadLetters: &deadLettersPort{i}, Observer: i, Rand: i, Now: func() time.Time { return time.Now().Add(i.skew) },
+		DeadLetters: &deadLettersPort{i}, Rand: i, Now: func() time.Time { return time.Now().Add(i.skew) },
 	}
 	w.instances = append(w.instances, i)
 	return i
 }
 
 // Read makes tokens.
-func (i *instance) Read(b []byte) (int, error) { return i.process.Read(b) }
-
-// Routed implements [routing.Observer].
-func (i *instance) Routed(h routing.Handled) {
-	i.Mu.Lock()
-	defer i.Mu.Unlock()
-	i.law.heard(i.process, h)
-}
+func (i *instance) Read(b []byte) (int, error) { return i.process.actor.Read(b) }

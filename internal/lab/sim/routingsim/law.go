@@ -4,13 +4,15 @@ import (
 	"slices"
 	"time"
 
+	"github.com/landfall-dev/landfall/internal/lab/sim/stage"
 	"github.com/landfall-dev/landfall/internal/routing"
 )
 
 // law knows what happened to each message and says what must not have. Its methods are called with the stage's
 // mutex held.
 type law struct {
-	*world
+	stage   *stage.Stage
+	world   *routerWorld
 	records map[routing.ID]*record
 }
 
@@ -83,7 +85,7 @@ func (r *record) owned(consumer string) {
 func (l *law) record(id routing.ID) *record {
 	r := l.records[id]
 	if r == nil {
-		l.Violated("I11", "%s: nobody sent such a message", id)
+		l.stage.Violated("I11", "%s: nobody sent such a message", id)
 		r = &record{id: id}
 	}
 	return r
@@ -100,11 +102,11 @@ func (l *law) sent(id routing.ID, m *message) {
 
 // redriven notes that a queue gives a message up: only for what was received without being routed.
 func (l *law) redriven(id routing.ID, m *message) {
-	l.Happened["given up by the queue"]++
+	l.stage.Happened["given up by the queue"]++
 	r := l.record(id)
 	r.redriven = true
 	final := r.state == routing.Accepted || r.state == routing.Dead // somebody may be about to bury it
-	l.Must(final || m.routed < backstop(m.receives), "backstop", "%s is given up by its queue after %d receives, and was routed at its %dth",
+	l.stage.Must(final || m.routed < backstop(m.receives), "backstop", "%s is given up by its queue after %d receives, and was routed at its %dth",
 		id, m.receives, m.routed)
 }
 

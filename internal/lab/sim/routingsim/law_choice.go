@@ -23,12 +23,12 @@ func live(s routing.Snapshot, now time.Time) (ids []string) {
 
 // asked holds the candidates that a routing function is shown to the rules.
 func (l *law) asked(i *instance, p *process, group string, q routing.Question) {
-	l.Events++
+	l.stage.Events++
 	id := routing.ID{Group: group, Message: q.Message.ID}
 	r, now := l.record(id), p.told.receipts[id]
 	l.scanPrinted("a question", q.Message)
-	l.Must(len(q.Candidates) > 0, "choice", "nobody is to be chosen from for %s", id)
-	l.Must(q.Attempt == now.Attempt+1 || p.told.twice(id), "choice", "attempt %d of %s is asked for after attempt %d",
+	l.stage.Must(len(q.Candidates) > 0, "choice", "nobody is to be chosen from for %s", id)
+	l.stage.Must(q.Attempt == now.Attempt+1 || p.told.twice(id), "choice", "attempt %d of %s is asked for after attempt %d",
 		q.Attempt, id, now.Attempt)
 	alive := live(p.told.snapshots[group], i.clock())
 	var ids []string
@@ -36,23 +36,23 @@ func (l *law) asked(i *instance, p *process, group string, q routing.Question) {
 		ids = append(ids, c.ID)
 		in, _ := p.told.snapshots[group].Consumer(c.ID)
 		given := p.told.given[lapse{group, c.ID}]
-		l.Must(p.told.vague || c.CurrentInFlight == in.CurrentInFlight+given, "choice", "%s has %d in flight and was given %d, and a function is told of %d",
+		l.stage.Must(p.told.vague || c.CurrentInFlight == in.CurrentInFlight+given, "choice", "%s has %d in flight and was given %d, and a function is told of %d",
 			c.ID, in.CurrentInFlight, given, c.CurrentInFlight)
-		l.Must(slices.Contains(alive, c.ID), "choice", "%s is a candidate for %s, and no live member", c.ID, id)
+		l.stage.Must(slices.Contains(alive, c.ID), "choice", "%s is a candidate for %s, and no live member", c.ID, id)
 		for _, a := range r.attempts[:min(q.Attempt-1, len(r.attempts))] {
-			l.Must(a.consumer != c.ID, "I10", "%s is a candidate for %s, which has moved on from it", c.ID, id)
+			l.stage.Must(a.consumer != c.ID, "I10", "%s is a candidate for %s, which has moved on from it", c.ID, id)
 			other, there := p.told.snapshots[group].Consumer(a.consumer)
-			l.Must(!there || !routing.SameTarget(other.Target, in.Target), "I10", "%s is a candidate for %s, which has moved on from its target", c.ID, id)
+			l.stage.Must(!there || !routing.SameTarget(other.Target, in.Target), "I10", "%s is a candidate for %s, which has moved on from its target", c.ID, id)
 		}
-		l.Must(!lately(i.lapses, group, c.ID, i.clock()) ||
+		l.stage.Must(!lately(i.lapses, group, c.ID, i.clock()) ||
 			!slices.ContainsFunc(q.Candidates, func(o routing.Consumer) bool { return !lately(i.deadlines, group, o.ID, i.clock()) }),
 			"choice", "%s is a candidate for %s though it let a message lapse, and others are there", c.ID, id)
 	}
 	key := pickKey(q.Message.ID, q.Attempt)
 	p.told.candidates[key] = append(p.told.candidates[key], ids...)
-	l.Must(slices.IsSorted(ids), "choice", "the candidates for %s are in no order: %v", id, ids)
+	l.stage.Must(slices.IsSorted(ids), "choice", "the candidates for %s are in no order: %v", id, ids)
 	if len(i.lapses) > 0 {
-		l.Happened["asked by who remembers lapses"]++
+		l.stage.Happened["asked by who remembers lapses"]++
 	}
 }
 
@@ -84,7 +84,7 @@ func pickKey(message string, attempt int) string { return fmt.Sprint(message, " 
 func (l *law) choosing(p *process, m routing.Move, must func(bool, string, string)) {
 	s := p.told.snapshots[m.Group]
 	key := pickKey(m.ID.Message, m.From.Attempt+1)
-	must(slices.Contains(p.told.candidates[key], m.Consumer), "choice", m.Consumer+" was no candidate")
+	must(slices.Contains(p.told.candidates[key], m.Consumer), "choice", m.Consumer+" was not a candidate")
 	must(!slices.Contains(append(m.From.Tried(), m.From.Consumer), m.Consumer), "I10", m.Consumer+" had it before")
 	must(slices.Contains(p.told.picks[key], m.Consumer), "choice", m.Consumer+" was not picked")
 	must(m.Deadline.Equal(m.At.Add(s.Policy.AcceptTimeout)), "schedule", "the deadline is another")

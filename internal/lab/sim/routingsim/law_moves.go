@@ -11,15 +11,15 @@ import (
 
 // moving holds a write to what must be so when it is asked for.
 func (l *law) moving(i *instance, m routing.Move) {
-	l.Events++
+	l.stage.Events++
 	p := i.process
 	s, from := p.told.snapshots[m.Group], m.From
 	now := i.clock()
 	must := func(ok bool, invariant, why string) {
-		l.Must(ok, invariant, "process %d: %s of %s, attempt %d: %s", p.Number, m.Kind, m.ID, from.Attempt, why)
+		l.stage.Must(ok, invariant, "process %d: %s of %s, attempt %d: %s", p.actor.Number, m.Kind, m.ID, from.Attempt, why)
 	}
 	others := slices.DeleteFunc(live(s, m.At), func(id string) bool { return had(s, from, id) })
-	must(!m.At.After(now) && !m.At.Before(p.Began.Add(i.skew).Truncate(time.Millisecond)), "schedule",
+	must(!m.At.After(now) && !m.At.Before(p.actor.Began.Add(i.skew).Truncate(time.Millisecond)), "schedule",
 		"its time is not now")
 	if m.Kind == routing.Assign || m.Kind == routing.Reassign {
 		l.choosing(p, m, must)
@@ -94,7 +94,7 @@ func (l *law) killing(p *process, m routing.Move, others []string, must func(boo
 	}
 	unknown := from.OnDelivery && from.State == routing.Pending
 	const soon = 20 * time.Minute // for whoever is there to be tried, and accepts
-	must(l.calmSince.IsZero() || time.Since(l.calmSince) < soon || len(others) == 0 || oversize || unknown,
+	must(l.world.calmSince.IsZero() || time.Since(l.world.calmSince) < soon || len(others) == 0 || oversize || unknown,
 		"liveness", fmt.Sprintf("%v would have accepted", others))
 	switch m.Reason {
 	case routing.ReasonMaxWait:

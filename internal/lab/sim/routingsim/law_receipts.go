@@ -9,60 +9,60 @@ import (
 
 // observe is called each time a write is tried, with the receipt before and after it.
 func (l *law) observe(o *operation, before, after routing.Receipt, granted bool) {
-	l.Events++
+	l.stage.Events++
 	r, m := l.record(o.move.ID), o.move
 	changed := !reflect.DeepEqual(before, after)
-	l.Note(o.by.Number, "%s: %q -> %q, changed %t, %s", o, before.State, after.State, changed, map[bool]string{true: "granted", false: "refused"}[granted])
+	l.stage.Note(o.by.actor.Number, "%s: %q -> %q, changed %t, %s", o, before.State, after.State, changed, map[bool]string{true: "granted", false: "refused"}[granted])
 	if !changed {
 		return
 	}
-	l.Must(granted, "I7", "%s was refused and changed the receipt", o)
-	l.Release(m.ID.String())
+	l.stage.Must(granted, "I7", "%s was refused and changed the receipt", o)
+	l.stage.Release(m.ID.String())
 	was := r.current()
 	if was == nil && m.Kind != routing.Assign && m.Kind != routing.Kill {
-		l.Violated("I9", "%s of %s, which has no attempt", m.Kind, m.ID)
+		l.stage.Violated("I9", "%s of %s, which has no attempt", m.Kind, m.ID)
 		return
 	}
 	same := was != nil && m.From.Token == was.token && m.From.Attempt == was.number
-	l.Must(r.state != routing.Accepted && r.state != routing.Dead, "I11", "%s of %s, which is %s already", m.Kind,
+	l.stage.Must(r.state != routing.Accepted && r.state != routing.Dead, "I11", "%s of %s, which is %s already", m.Kind,
 		m.ID, r.state)
 	switch m.Kind {
 	case routing.Assign:
-		l.Must(r.state == "", "I9", "%s is assigned though it has a receipt", m.ID)
+		l.stage.Must(r.state == "", "I9", "%s is assigned though it has a receipt", m.ID)
 		l.begins(r, m)
 	case routing.Reassign:
-		l.Must(same, "I9", "%s is reassigned by who knows nothing of its attempt", m.ID)
-		l.Must(!was.onDelivery || !was.again, "I9", "%s leaves %s though it may have been delivered", m.ID, was.consumer)
-		l.Must((m.End == routing.EndDeclined) == (r.state == routing.Declined), "I9", "%s leaves a %s attempt as %s",
+		l.stage.Must(same, "I9", "%s is reassigned by who knows nothing of its attempt", m.ID)
+		l.stage.Must(!was.onDelivery || !was.again, "I9", "%s leaves %s though it may have been delivered", m.ID, was.consumer)
+		l.stage.Must((m.End == routing.EndDeclined) == (r.state == routing.Declined), "I9", "%s leaves a %s attempt as %s",
 			m.ID, r.state, m.End)
-		l.Must(m.End != routing.EndLapsed || m.From.Deadline.Equal(was.deadline), "I9",
+		l.stage.Must(m.End != routing.EndLapsed || m.From.Deadline.Equal(was.deadline), "I9",
 			"%s leaves %s though its deadline was moved", m.ID, was.consumer)
 		l.rerouted(o, was)
 		was.end, was.seen = m.End, m.Seen
 		l.begins(r, m)
 	case routing.Extend:
-		l.Must(same && r.state == routing.Pending && m.From.Deadline.Equal(was.deadline), "I9",
+		l.stage.Must(same && r.state == routing.Pending && m.From.Deadline.Equal(was.deadline), "I9",
 			"%s is extended though its attempt changed", m.ID)
 		if was.deadline, was.extended = m.Deadline, was.extended+1; m.NotTaken {
 			was.extended = 0
 		}
 	case routing.MarkAgain:
-		l.Must(same && was.onDelivery && r.state == routing.Pending, "I9",
+		l.stage.Must(same && was.onDelivery && r.state == routing.Pending, "I9",
 			"%s is marked though its attempt is another", m.ID)
 		was.again = true
 	case routing.Accept:
-		l.Must(same && r.state == routing.Pending, "I9", "%s is accepted under attempt %d, and is %s", m.ID,
+		l.stage.Must(same && r.state == routing.Pending, "I9", "%s is accepted under attempt %d, and is %s", m.ID,
 			m.From.Attempt, r.state)
 		r.state = routing.Accepted
 	case routing.Decline:
-		l.Must(same && !was.onDelivery && r.state == routing.Pending, "I9",
+		l.stage.Must(same && !was.onDelivery && r.state == routing.Pending, "I9",
 			"%s is declined under attempt %d, and is %s", m.ID, m.From.Attempt, r.state)
 		r.state = routing.Declined
 	case routing.Kill:
-		l.Must(same || was == nil && m.From.State == "", "I9", "%s is given up by who knows nothing of its attempt", m.ID)
+		l.stage.Must(same || was == nil && m.From.State == "", "I9", "%s is given up by who knows nothing of its attempt", m.ID)
 		r.state, r.reason = routing.Dead, m.Reason
 	}
-	l.Happened[happened(m)]++
+	l.stage.Happened[happened(m)]++
 	if !r.spoilt {
 		l.stored(r, m, after)
 	}
@@ -73,9 +73,9 @@ func (l *law) rerouted(o *operation, was *attempt) {
 	if o.move.End != routing.EndLapsed {
 		return
 	}
-	l.Happened["lapsed: "+map[bool]string{true: "rerouted by the first", false: "not rerouted by the first"}[was.missed == 0]+" invocation past the deadline"]++
-	l.Happened["lapsed: ms from the deadline to the queue's handing out"] += int(o.by.Began.Add(o.by.Skew).Sub(was.deadline).Milliseconds())
-	l.Happened["lapsed: ms from there to the next consumer written"] += int(time.Since(o.by.Began).Milliseconds())
+	l.stage.Happened["lapsed: "+map[bool]string{true: "rerouted by the first", false: "not rerouted by the first"}[was.missed == 0]+" invocation past the deadline"]++
+	l.stage.Happened["lapsed: ms from the deadline to the queue's handing out"] += int(o.by.actor.Began.Add(o.by.actor.Skew).Sub(was.deadline).Milliseconds())
+	l.stage.Happened["lapsed: ms from there to the next consumer written"] += int(time.Since(o.by.actor.Began).Milliseconds())
 }
 
 func happened(m routing.Move) string {
@@ -90,8 +90,8 @@ func happened(m routing.Move) string {
 
 // begins notes an attempt that was written.
 func (l *law) begins(r *record, m routing.Move) {
-	l.Must(!r.tried(m.Consumer), "I10", "%s is given to %s, which it has moved on from", m.ID, m.Consumer)
-	l.Must(m.Token != "" && r.find(m.Token) == nil, "I9", "%s: two attempts have one token", m.ID)
+	l.stage.Must(!r.tried(m.Consumer), "I10", "%s is given to %s, which it has moved on from", m.ID, m.Consumer)
+	l.stage.Must(m.Token != "" && r.find(m.Token) == nil, "I9", "%s: two attempts have one token", m.ID)
 	r.state = routing.Pending
 	r.attempts = append(r.attempts, &attempt{
 		number: len(r.attempts) + 1, token: m.Token, consumer: m.Consumer, onDelivery: m.OnDelivery, assigned: m.At, deadline: m.Deadline,
@@ -101,7 +101,7 @@ func (l *law) begins(r *record, m routing.Move) {
 // stored holds a receipt to what is known of it.
 func (l *law) stored(r *record, m routing.Move, s routing.Receipt) {
 	keeps := func(ok bool, what string) {
-		l.Must(ok, "conservation", "%s after %s: its receipt has another %s: %v", r.id, m.Kind, what, s.State)
+		l.stage.Must(ok, "conservation", "%s after %s: its receipt has another %s: %v", r.id, m.Kind, what, s.State)
 	}
 	keeps(s.State == r.state && s.Reason == r.reason, "state or reason")
 	keeps(s.ExpiresAt.Equal(m.At.Add(15*24*time.Hour).Truncate(time.Second)), "retention")

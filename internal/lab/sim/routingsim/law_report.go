@@ -20,25 +20,19 @@ func (t *told) misled(id routing.ID) bool {
 	return false
 }
 
-// heard is what an observer is told.
-func (l *law) heard(p *process, h routing.Handled) {
-	p.told.heard = append(p.told.heard, h)
-	l.scan("an observer's error", h.Err)
-}
-
 // routed holds a report to what the invocation has been told.
 func (l *law) routed(i *instance, batch []routing.Incoming, handled []routing.Handled) {
 	p := i.process
 	t := &p.told
-	l.Must(len(handled) == len(batch) && len(t.heard) == len(batch), "report", "process %d was given %d messages, reports %d and tells its observer of %d",
-		p.Number, len(batch), len(handled), len(t.heard))
+	l.stage.Must(len(handled) == len(batch), "report", "process %d was given %d messages and reports %d", p.actor.Number, len(batch), len(handled))
 	reroutes := map[routing.ID]int{}
 	for n, h := range handled {
 		in := batch[n]
+		l.scan("a reported error", h.Err)
 		id := routing.ID{Group: in.Group, Message: in.ID}
 		m := in.Source.(*message)
 		says := func(ok bool, what string, said any) {
-			l.Must(ok, "report", "process %d about %s, message %d: %s %v", p.Number, id, m.number, what, said)
+			l.stage.Must(ok, "report", "process %d about %s, message %d: %s %v", p.actor.Number, id, m.number, what, said)
 		}
 		says(h.ID == id, "it speaks of", h.ID)
 		says(h.Kept != t.deleted[in.Handle], "kept", h.Kept)
@@ -53,7 +47,7 @@ func (l *law) routed(i *instance, batch []routing.Incoming, handled []routing.Ha
 		if !t.trouble && h.Err == nil && !h.GivenBack {
 			m.routed = max(m.routed, in.Receives)
 		}
-		l.Note(p.Number, "is done with %s: kept %t, held %v, %v", in.ID, h.Kept, h.Held, h.Err)
+		l.stage.Note(p.actor.Number, "is done with %s: kept %t, held %v, %v", in.ID, h.Kept, h.Held, h.Err)
 	}
 	for _, a := range t.late {
 		if a.end == "" {
@@ -61,7 +55,7 @@ func (l *law) routed(i *instance, batch []routing.Incoming, handled []routing.Ha
 		}
 	}
 	for id, n := range reroutes {
-		l.Must(n == t.reroutes[id], "report", "process %d reports %d reroutes of %s, not %d", p.Number, n, id,
+		l.stage.Must(n == t.reroutes[id], "report", "process %d reports %d reroutes of %s, not %d", p.actor.Number, n, id,
 			t.reroutes[id])
 	}
 }

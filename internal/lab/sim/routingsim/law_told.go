@@ -32,7 +32,6 @@ type told struct {
 	vague bool
 	// batch is what it was given.
 	batch []routing.Incoming
-	heard []routing.Handled
 	// forwards are counted by handle, reroutes by message; buried is what surely was, and deleted says of what was
 	// to be deleted whether it surely was.
 	forwards map[string]int
@@ -116,8 +115,8 @@ func (l *law) toldWrite(i *instance, m routing.Move, r routing.Receipt, err erro
 
 // answered notes what an invocation hears about a forward.
 func (l *law) answered(p *process, f routing.Forward, a routing.Answer) {
-	l.Events++
-	l.Note(p.Number, "hears of the forward of %s to %s: %d %s", f.ID, f.Consumer.ID, a.Kind, a.Text)
+	l.stage.Events++
+	l.stage.Note(p.actor.Number, "hears of the forward of %s to %s: %d %s", f.Message.ID, f.Consumer.ID, a.Kind, a.Text)
 	p.told.answers[f.Envelope.Token] = append(p.told.answers[f.Envelope.Token], a.Kind)
 }
 
@@ -137,13 +136,13 @@ func (l *law) scan(what string, err error) {
 	for _, r := range l.records {
 		leaks = leaks || slices.ContainsFunc(r.attempts, func(a *attempt) bool { return strings.Contains(text, a.token) })
 	}
-	l.Must(!leaks, "I12", "%s reveals it: %s", what, text)
+	l.stage.Must(!leaks, "I12", "%s reveals it: %s", what, text)
 }
 
 // scanPrinted looks for it in what is printed.
 func (l *law) scanPrinted(what string, values ...any) {
 	for _, v := range values {
 		text := fmt.Sprintf("%v %+v", v, v)
-		l.Must(!strings.Contains(text, secret), "I12", "%s reveals it: %s", what, text)
+		l.stage.Must(!strings.Contains(text, secret), "I12", "%s reveals it: %s", what, text)
 	}
 }

@@ -12,18 +12,19 @@ import (
 	"github.com/landfall-dev/landfall/internal/routing"
 )
 
-// queue is the ingress queue of a group, as SQS promises it: at least once, in any order. All of it is under the
+// ingressQueue is the ingress queue of a group, as SQS promises it: at least once, in any order. All of it is under the
 // stage's mutex.
-type queue struct {
-	*world
-	*plannedGroup
-	*stage.Dice
+type ingressQueue struct {
+	stage    *stage.Stage
+	world    *routerWorld
+	plan     *plannedGroup
+	dice     *stage.Dice
 	messages []*message
 }
 
 // message is one that somebody sent; several may have the same id.
 type message struct {
-	*send
+	send      *send
 	number    int
 	body      string
 	sentAt    time.Time
@@ -39,47 +40,47 @@ type message struct {
 func (m *message) id(group string) routing.ID { return routing.ID{Group: group, Message: m.send.id} }
 
 // put is the arrival of a message.
-func (q *queue) put(s *send) {
+func (q *ingressQueue) put(s *send) {
 	m := &message{
 		send: s, number: len(q.messages), sentAt: time.Now().Truncate(time.Millisecond), visibleAt: time.Now(),
 		body: fmt.Sprintf(`{"order": %q, "secret": %q}`, s.id, secret),
 	}
 	q.messages = append(q.messages, m)
-	q.Events++
-	q.Note(0, "%s is sent to %s, message %d", s.id, q.name, m.number)
-	q.law.sent(m.id(q.name), m)
+	q.stage.Events++
+	q.stage.Note(0, "%s is sent to %s, message %d", s.id, q.plan.name, m.number)
+	q.world.law.sent(m.id(q.plan.name), m)
 }
 
 // receive hands out some of what is visible.
-func (q *queue) receive() (batch []routing.Incoming) {
+func (q *ingressQueue) receive() (batch []routing.Incoming) {
 	now := time.Now()
 	for _, m := range q.messages {
-		if len(batch) == q.batch || m.deleted || m.visibleAt.After(now) {
+		if len(batch) == q.plan.batch || m.deleted || m.visibleAt.After(now) {
 			continue
 		}
-		if m.receives >= q.policy.MaxReceives {
+		if m.receives >= q.plan.policy.MaxReceives {
 			m.deleted, m.redriven = true, true
-			q.Note(0, "%s is given up by the queue, message %d", m.send.id, m.number)
-			q.law.redriven(m.id(q.name), m)
+			q.stage.Note(0, "%s is given up by the queue, message %d", m.send.id, m.number)
+			q.world.law.redriven(m.id(q.plan.name), m)
 			continue
 		}
 		m.receives++
-		m.visibleAt = now.Add(q.visibility)
-		if q.troubled() && q.Chance(q.ingress.double) {
-			m.visibleAt = now.Add(q.Between(time.Millisecond, 20*time.Second))
-			q.Happened["handed out twice"]++
+		m.visibleAt = now.Add(q.plan.visibility)
+		if q.world.troubled() && q.dice.Chance(q.plan.ingress.double) {
+			m.visibleAt = now.Add(q.dice.Between(time.Millisecond, 20*time.Second))
+			q.stage.Happened["handed out twice"]++
 		}
 		in := routing.Incoming{
 			Message: routing.Message{
 				ID: m.send.id, Fields: routing.ParseFields([]byte(m.body)), Attributes: map[string]string{"tenant": secret},
 			},
-			Group: q.name, Handle: fmt.Sprintf("%s %d %d", handleMark, m.number, m.receives),
+			Group: q.plan.name, Handle: fmt.Sprintf("%s %d %d", handleMark, m.number, m.receives),
 			SentAt: m.sentAt, Receives: m.receives, Bytes: len(m.body), AttributeCount: 1, Source: m,
 		}
-		if q.uncounted {
+		if q.plan.uncounted {
 			in.Receives = 0
 		}
-		if m.oversize {
+		if m.send.oversize {
 			in.AttributeCount = routing.MaxIncomingAttributes + 1
 		}
 		batch = append(batch, in)
@@ -88,7 +89,7 @@ func (q *queue) receive() (batch []routing.Incoming) {
 }
 
 // next is when the next message is visible; open says that there is one.
-func (q *queue) next() (at time.Time, open bool) {
+func (q *ingressQueue) next() (at time.Time, open bool) {
 	for _, m := range q.messages {
 		if !m.deleted && (!open || m.visibleAt.Before(at)) {
 			at, open = m.visibleAt, true
@@ -103,7 +104,7 @@ const handleMark = "h4ndl3"
 var errExpired = errors.New("the handle has expired")
 
 // handed is the message that a handle stands for. An old handle is honoured sometimes.
-func (q *queue) handed(handle string) (*message, error) {
+func (q *ingressQueue) handed(handle string) (*message, error) {
 	parts := strings.Fields(handle)
 	number, _ := strconv.Atoi(parts[1])
 	receives, _ := strconv.Atoi(parts[2])
@@ -111,14 +112,14 @@ func (q *queue) handed(handle string) (*message, error) {
 	switch {
 	case m.deleted:
 		return nil, errExpired
-	case receives != m.receives && !q.Chance(q.ingress.old):
+	case receives != m.receives && !q.dice.Chance(q.plan.ingress.old):
 		return nil, errExpired
 	}
 	return m, nil
 }
 
 // hold hides a message for so long from now; 0 shows it.
-func (q *queue) hold(handle string, d time.Duration) error {
+func (q *ingressQueue) hold(handle string, d time.Duration) error {
 	m, err := q.handed(handle)
 	if err == nil {
 		m.visibleAt = time.Now().Add(d)
@@ -127,25 +128,25 @@ func (q *queue) hold(handle string, d time.Duration) error {
 }
 
 // delete deletes a message, which may come back.
-func (q *queue) delete(by int, handle string) error {
+func (q *ingressQueue) delete(by int, handle string) error {
 	m, err := q.handed(handle)
 	if err != nil {
 		return err
 	}
 	m.deleted = true
-	q.Events++
-	q.Note(by, "%s is deleted from %s, message %d", m.send.id, q.name, m.number)
-	q.law.deleted(m.id(q.name))
-	if q.troubled() && q.Chance(q.ingress.ghost) {
-		m.deleted, m.visibleAt = false, time.Now().Add(q.Between(time.Second, 10*time.Minute))
-		q.Happened["handed out again though deleted"]++
+	q.stage.Events++
+	q.stage.Note(by, "%s is deleted from %s, message %d", m.send.id, q.plan.name, m.number)
+	q.world.law.deleted(m.id(q.plan.name))
+	if q.world.troubled() && q.dice.Chance(q.plan.ingress.ghost) {
+		m.deleted, m.visibleAt = false, time.Now().Add(q.dice.Between(time.Second, 10*time.Minute))
+		q.stage.Happened["handed out again though deleted"]++
 	}
 	return nil
 }
 
-func (w *world) troubled() bool { return !w.Calm.Load() }
+func (w *routerWorld) troubled() bool { return !w.stage.Calm.Load() }
 
 // empty reports whether nothing is left in any queue, and nothing is to be sent.
-func (w *world) empty() bool {
-	return !slices.ContainsFunc(w.queues, func(q *queue) bool { _, open := q.next(); return open })
+func (w *routerWorld) empty() bool {
+	return !slices.ContainsFunc(w.queues, func(q *ingressQueue) bool { _, open := q.next(); return open })
 }

@@ -45,16 +45,16 @@ func (o *operation) String() string {
 
 // memoryReceipts is the store without AWS behind a bad network.
 type memoryReceipts struct {
-	*world
-	memory.Receipts
+	world *routerWorld
+	store memory.Receipts
 }
 
-func newMemoryReceipts(w *world) *memoryReceipts { return &memoryReceipts{world: w} }
+func newMemoryReceipts(w *routerWorld) *memoryReceipts { return &memoryReceipts{world: w} }
 
 func (r *memoryReceipts) open(p *process) routing.Receipts { return &memoryPort{r, p} }
 
 func (r *memoryReceipts) receipt(id routing.ID) routing.Receipt {
-	receipt, err := r.Get(context.Background(), id)
+	receipt, err := r.store.Get(context.Background(), id)
 	if err != nil {
 		panic(err) // it is memory
 	}
@@ -66,14 +66,14 @@ func (r *memoryReceipts) spoil(routing.ID, int) {}
 
 // memoryPort is the receipts as one process sees them.
 type memoryPort struct {
-	*memoryReceipts
-	process *process
+	receipts *memoryReceipts
+	process  *process
 }
 
 // Get implements [routing.Receipts].
 func (m *memoryPort) Get(ctx context.Context, id routing.ID) (routing.Receipt, error) {
-	return reads(ctx, m.process.call("get", id, m.slotOf(id)), "get "+id.String(), func() (routing.Receipt, error) {
-		return m.receipt(id), nil
+	return stage.Reads(ctx, m.process.call("get", id, m.receipts.world.slotOf(id)), "get "+id.String(), func() (routing.Receipt, error) {
+		return m.receipts.receipt(id), nil
 	})
 }
 
@@ -81,25 +81,17 @@ func (m *memoryPort) Get(ctx context.Context, id routing.ID) (routing.Receipt, e
 func (m *memoryPort) Write(ctx context.Context, move routing.Move) (routing.Receipt, error) {
 	o := &operation{m.process, move}
 	c := m.process.call("write", o.name(), slotOf(move.Token))
-	return writes(ctx, c, move.ID.String(), o, func(o *operation) (routing.Receipt, error) {
-		before := m.receipt(move.ID)
-		receipt, err := m.Receipts.Write(context.Background(), o.move)
-		m.law.observe(o, before, m.receipt(move.ID), err == nil)
+	return stage.Writes(ctx, c, move.ID.String(), o, func(o *operation) (routing.Receipt, error) {
+		before := m.receipts.receipt(move.ID)
+		receipt, err := m.receipts.store.Write(context.Background(), o.move)
+		m.receipts.world.law.observe(o, before, m.receipts.receipt(move.ID), err == nil)
 		return receipt, err
 	})
 }
 
-func reads[T any](ctx context.Context, c *call, what string, read func() (T, error)) (T, error) {
-	return stage.Reads(ctx, c.Call, what, read)
-}
-
-func writes[O, T any](ctx context.Context, c *call, subject any, o *O, try func(*O) (T, error)) (T, error) {
-	return stage.Writes(ctx, c.Call, subject, o, try)
-}
-
 // slotOf is the slot of a process for a call about a message.
-func (w *world) slotOf(id routing.ID) int {
-	return 1 + slices.IndexFunc(w.sends, func(s send) bool { return s.id == id.Message })
+func (w *routerWorld) slotOf(id routing.ID) int {
+	return 1 + slices.IndexFunc(w.plan.sends, func(s send) bool { return s.id == id.Message })
 }
 
 // slotOf is the slot of a process for a write that its token names: no two of a round have the same.
@@ -112,28 +104,28 @@ func slotOf(token string) int {
 }
 
 // receiptsPort is the receipts as one instance of the router sees them.
-type receiptsPort struct{ *instance }
+type receiptsPort struct{ instance *instance }
 
 // Get implements [routing.Receipts]. Who asks about a message that is being asked about is told the same: two
 // copies in one batch are told apart by nothing.
 func (r *receiptsPort) Get(ctx context.Context, id routing.ID) (routing.Receipt, error) {
-	p := r.process
-	p.Mu.Lock()
+	p, w := r.instance.process, r.instance.world
+	w.stage.Mu.Lock()
 	same := p.told.asking[id]
 	if same == nil {
 		same = &asking{done: make(chan struct{})}
 		p.told.asking[id] = same
-		p.Mu.Unlock()
+		w.stage.Mu.Unlock()
 		same.receipt, same.err = p.store.Get(ctx, id)
-		p.Mu.Lock()
+		w.stage.Mu.Lock()
 		delete(p.told.asking, id)
 		close(same.done)
 	}
-	p.Mu.Unlock()
+	w.stage.Mu.Unlock()
 	<-same.done
-	p.Mu.Lock()
-	defer p.Mu.Unlock()
-	p.law.toldReceipt(r.instance, same.receipt, same.err)
+	w.stage.Mu.Lock()
+	defer w.stage.Mu.Unlock()
+	w.law.toldReceipt(r.instance, same.receipt, same.err)
 	return same.receipt, same.err
 }
 
@@ -146,13 +138,13 @@ type asking struct {
 
 // Write implements [routing.Receipts].
 func (r *receiptsPort) Write(ctx context.Context, m routing.Move) (routing.Receipt, error) {
-	p := r.process
-	p.Mu.Lock()
-	p.law.moving(r.instance, m)
-	p.Mu.Unlock()
+	p, w := r.instance.process, r.instance.world
+	w.stage.Mu.Lock()
+	w.law.moving(r.instance, m)
+	w.stage.Mu.Unlock()
 	receipt, err := p.store.Write(ctx, m)
-	p.Mu.Lock()
-	defer p.Mu.Unlock()
-	p.law.toldWrite(r.instance, m, receipt, err)
+	w.stage.Mu.Lock()
+	defer w.stage.Mu.Unlock()
+	w.law.toldWrite(r.instance, m, receipt, err)
 	return receipt, err
 }

@@ -16,11 +16,11 @@ func TestWorlds(t *testing.T) {
 	play.Worlds(t, stagetest.Number{Fixed: 300, Fresh: 200, FixedSDK: 15, FreshSDK: 10}, deafAtTheEnd)
 }
 
-// TestTheSameSeedNeverMakesAnotherTrace is what makes a seed worth printing.
-func TestTheSameSeedNeverMakesAnotherTrace(t *testing.T) { play.SameTraces(t, 60, 8) }
+// TestSameSeedMakesTheSameTrace is what makes a seed worth printing.
+func TestSameSeedMakesTheSameTrace(t *testing.T) { play.SameTraces(t, 60, 8) }
 
-// TestNothingOfInterestNeverHappens keeps the worlds from becoming too quiet to prove anything.
-func TestNothingOfInterestNeverHappens(t *testing.T) {
+// TestEveryEventOfInterestHappens keeps the worlds from becoming too quiet to prove anything.
+func TestEveryEventOfInterestHappens(t *testing.T) {
 	play.Happens(t, 300,
 		"a stale acceptance was refused", "accept", "accepted, and the consumer knows", "again", "asked by who remembers lapses",
 		"assign", "dead-lettered again", "decline", "died", "extend", "given up by the queue", "given up: delivery_unknown",
@@ -33,9 +33,9 @@ func TestNothingOfInterestNeverHappens(t *testing.T) {
 	)
 }
 
-// TestReroutesDoNotWaitForMoreThanTheQueue: where nothing goes wrong but that a consumer lets a message lapse, the first
+// TestRerouteWaitsOnlyForTheQueue: where nothing goes wrong but that a consumer lets a message lapse, the first
 // invocation that is given it past the deadline writes the next consumer.
-func TestReroutesDoNotWaitForMoreThanTheQueue(t *testing.T) {
+func TestRerouteWaitsOnlyForTheQueue(t *testing.T) {
 	happened := quiet.All(t, stage.Options{}, stagetest.From(1, 100)...)
 	if n := happened["lapsed: not rerouted by the first invocation past the deadline"]; n > 0 || happened["rerouted: lapsed"] == 0 {
 		t.Errorf("of %d lapses %d waited for another invocation", happened["rerouted: lapsed"], n)

@@ -13,17 +13,17 @@ import (
 	"github.com/landfall-dev/landfall/internal/routingdb"
 )
 
-// world is one simulated world.
-type world struct {
-	*stage.Stage
-	plan
+// routerWorld is one simulated world.
+type routerWorld struct {
+	stage *stage.Stage
+	plan  plan
 
 	// Under the stage's mutex:
 	receipts  receipts
 	client    *dynamodb.Client // of the control table
 	control   *routingdb.Control
 	groups    []*group
-	queues    []*queue
+	queues    []*ingressQueue
 	instances []*instance
 	law       law
 	born      int // instances so far
@@ -40,7 +40,7 @@ func PlayQuiet(seed uint64, o stage.Options) stage.Result {
 }
 
 func play(p plan, seed uint64, o stage.Options) stage.Result {
-	w := &world{Stage: stage.New(seed, o), plan: p}
+	w := &routerWorld{stage: stage.New(seed, o), plan: p}
 	w.client, w.control = newControl()
 	w.receipts = newMemoryReceipts(w)
 	if o.SDK {
@@ -49,11 +49,11 @@ func play(p plan, seed uint64, o stage.Options) stage.Result {
 	for i := range w.plan.groups {
 		g := &w.plan.groups[i]
 		w.groups = append(w.groups, newGroupState(w, g))
-		w.queues = append(w.queues, &queue{world: w, plannedGroup: g, Dice: stage.Roll(seed, "queue", i)})
+		w.queues = append(w.queues, &ingressQueue{stage: w.stage, world: w, plan: g, dice: stage.Roll(seed, "queue", i)})
 	}
-	w.law = law{world: w, records: map[routing.ID]*record{}}
+	w.law = law{stage: w.stage, world: w, records: map[routing.ID]*record{}}
 	w.play()
-	return w.Result()
+	return w.stage.Result()
 }
 
 // happening is something that the world itself does at a time. The mutex is held.
@@ -63,52 +63,52 @@ type happening struct {
 }
 
 // play lets the troubled time pass, then the calm one, and looks at what is left.
-func (w *world) play() {
+func (w *routerWorld) play() {
 	pollers := 0
 	for _, q := range w.queues {
-		for range q.pollers {
+		for range q.plan.pollers {
 			slot := stage.WorldSlots + pollers
-			w.Running.Go(func() { q.poll(slot) })
+			w.stage.Running.Go(func() { q.poll(slot) })
 			pollers++
 		}
 	}
 	happenings := slices.Concat(w.arrivals(), w.upheavals())
 	slices.SortStableFunc(happenings, func(a, b happening) int { return cmp.Compare(a.at, b.at) })
 	for _, h := range happenings {
-		w.sleep(time.Until(w.Begun.Add(h.at)))
-		if w.Broken() {
+		w.sleep(time.Until(w.stage.Begun.Add(h.at)))
+		if w.stage.Broken() {
 			break // what follows from a violation proves nothing
 		}
-		w.Mu.Lock()
+		w.stage.Mu.Lock()
 		h.do()
-		w.Mu.Unlock()
+		w.stage.Mu.Unlock()
 	}
-	w.sleep(time.Until(w.Begun.Add(w.length)))
+	w.sleep(time.Until(w.stage.Begun.Add(w.plan.length)))
 	w.calmDown()
-	w.Running.Wait()
-	w.Mu.Lock()
-	defer w.Mu.Unlock()
+	w.stage.Running.Wait()
+	w.stage.Mu.Lock()
+	defer w.stage.Mu.Unlock()
 	w.law.end()
 }
 
-func (w *world) sleep(d time.Duration) {
-	_ = stage.SleepUntil(context.Background(), w.Instant(time.Now().Add(d), stage.WorldSlots+stage.OwnSlots-1))
+func (w *routerWorld) sleep(d time.Duration) {
+	_ = stage.SleepUntil(context.Background(), w.stage.Instant(time.Now().Add(d), stage.WorldSlots+stage.OwnSlots-1))
 }
 
-func (w *world) arrivals() (all []happening) {
-	for i := range w.sends {
-		s := &w.sends[i]
+func (w *routerWorld) arrivals() (all []happening) {
+	for i := range w.plan.sends {
+		s := &w.plan.sends[i]
 		all = append(all, happening{s.at, func() { w.queues[s.group].put(s) }})
 	}
 	return all
 }
 
-func (w *world) upheavals() (all []happening) {
-	for _, s := range w.spoils {
-		all = append(all, happening{s.at, func() { w.receipts.spoil(w.sends[s.send].of(w.plan), s.how) }})
+func (w *routerWorld) upheavals() (all []happening) {
+	for _, s := range w.plan.spoils {
+		all = append(all, happening{s.at, func() { w.receipts.spoil(w.plan.sends[s.send].of(w.plan), s.how) }})
 	}
 	for _, g := range w.groups {
-		for _, c := range g.changes {
+		for _, c := range g.plan.changes {
 			all = append(all, happening{c.at, func() { g.change(c) }})
 		}
 	}
@@ -116,19 +116,19 @@ func (w *world) upheavals() (all []happening) {
 }
 
 // calmDown lets everything come to its end, now that nothing goes wrong any more.
-func (w *world) calmDown() {
-	w.Mu.Lock()
-	w.Calm.Store(true)
+func (w *routerWorld) calmDown() {
+	w.stage.Mu.Lock()
+	w.stage.Calm.Store(true)
 	w.calmSince = time.Now()
-	w.Note(0, "from now on nothing goes wrong")
+	w.stage.Note(0, "from now on nothing goes wrong")
 	bound := time.Hour // for what is under way
 	for _, g := range w.groups {
 		g.calmDown()
 		bound = max(bound, g.policy.MaxWait+time.Hour)
 	}
-	w.Mu.Unlock()
+	w.stage.Mu.Unlock()
 	for deadline := time.Now().Add(bound); ; w.sleep(time.Second) {
-		w.Mu.Lock()
+		w.stage.Mu.Lock()
 		if w.empty() {
 			w.over = true
 		} else if time.Now().After(deadline) {
@@ -136,12 +136,12 @@ func (w *world) calmDown() {
 			w.over = true
 		}
 		over := w.over
-		w.Mu.Unlock()
-		if over || w.Broken() {
+		w.stage.Mu.Unlock()
+		if over || w.stage.Broken() {
 			break
 		}
 	}
-	w.Mu.Lock()
+	w.stage.Mu.Lock()
 	w.over = true
-	w.Mu.Unlock()
+	w.stage.Mu.Unlock()
 }

@@ -1,4 +1,4 @@
-package routingdb
+package routesqs
 
 import (
 	"context"
@@ -14,14 +14,14 @@ func (mute) GetQueueAttributes(context.Context, *sqs.GetQueueAttributesInput, ..
 	return nil, errors.New("no answer")
 }
 
-// A clock that stands still while the process is frozen would make a load of long ago a new one.
-func TestNoLoadIsTimedByAClockThatStandsStill(t *testing.T) {
+// A monotonic clock stands still while the process is frozen: an old load would count as a new one.
+func TestLoadIsTimedByTheWallClock(t *testing.T) {
 	t.Parallel()
 	q := NewQueues(mute{})
 	if _, err := q.Load(t.Context(), "https://queue"); err == nil {
 		t.Fatal("no error")
 	}
-	if at := q.known["https://queue"].at; at != at.Round(0) { // which takes the other clock's reading away
+	if at := q.loads["https://queue"].at; at != at.Round(0) { // which drops the monotonic reading
 		t.Errorf("asked at %v", at)
 	}
 }

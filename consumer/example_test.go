@@ -24,10 +24,10 @@ func ExampleConsumer_Consume() {
 	if _, err := group.Send(ctx, "parcel 42"); err != nil {
 		log.Fatal(err)
 	}
-	worker := consumer.New(group.Receipts, group.Queues, group.Config())
-	err = worker.Consume(ctx, group.Queue, func(_ context.Context, msg types.Message) error {
+	c := consumer.New(group.Receipts, group.Queues, group.Config())
+	err = c.Consume(ctx, group.Queue, func(_ context.Context, msg types.Message) error {
 		fmt.Println("delivered:", *msg.Body)
-		stop() // a real one works on until it is told to end
+		stop() // in production, stop when the process is asked to end
 		return nil
 	})
 	fmt.Println("ended:", err)
@@ -36,7 +36,7 @@ func ExampleConsumer_Consume() {
 	// ended: <nil>
 }
 
-// A worker that has a loop already adds one call to it.
+// A program that has a loop already adds one call to it.
 func ExampleConsumer_Accept() {
 	ctx := context.Background()
 	group, err := landfalltest.NewGroup("couriers")
@@ -54,7 +54,7 @@ func ExampleConsumer_Accept() {
 			}
 		}
 	}
-	worker := consumer.New(group.Receipts, group.Queues, group.Config())
+	c := consumer.New(group.Receipts, group.Queues, group.Config())
 	received, err := group.Queues.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
 		QueueUrl: &group.Queue, MaxNumberOfMessages: 10, MessageAttributeNames: []string{"All"},
 	})
@@ -62,7 +62,7 @@ func ExampleConsumer_Accept() {
 		log.Fatal(err)
 	}
 	for _, msg := range received.Messages {
-		switch err := worker.Accept(ctx, msg); {
+		switch err := c.Accept(ctx, msg); {
 		case err == nil || errors.Is(err, consumer.ErrNoEnvelope):
 			fmt.Println("deliver", *msg.Body)
 		case errors.Is(err, consumer.ErrStale):
@@ -85,10 +85,10 @@ func ExampleConsumer_Lambda() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	worker := consumer.New(group.Receipts, group.Queues, group.Config())
-	handler := worker.Lambda(func(_ context.Context, msg types.Message) error {
+	c := consumer.New(group.Receipts, group.Queues, group.Config())
+	handler := c.Lambda(func(_ context.Context, msg types.Message) error {
 		if *msg.Body == "parcel 43" {
-			return errors.New("nobody is at home")
+			return errors.New("the recipient is away")
 		}
 		fmt.Println("delivered:", *msg.Body)
 		return nil

@@ -14,8 +14,8 @@ import (
 	"github.com/landfall-dev/landfall/internal/routing"
 )
 
-// world is an ingress queue, a group of consumers that do as they are told, a dead-letter queue, and routers.
-type world struct {
+// rig is an ingress queue, a group of consumers that do as they are told, a dead-letter queue, and routers.
+type rig struct {
 	*testing.T
 	receipts memory.Receipts
 	groups   memory.Groups
@@ -63,20 +63,20 @@ func (first) Select(_ context.Context, q routing.Question) (string, error) {
 	return "", nil
 }
 
-// inWorld runs a test in virtual time.
-func inWorld(t *testing.T, name string, test func(w *world)) {
+// onRig runs a test in virtual time.
+func onRig(t *testing.T, name string, test func(w *rig)) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t)
+			w := newRig(t)
 			test(w)
 			w.working.Wait()
 		})
 	})
 }
 
-func newWorld(t *testing.T) *world {
-	w := &world{
+func newRig(t *testing.T) *rig {
+	w := &rig{
 		T: t, visibility: 10 * time.Second, behave: map[string]behaviour{},
 		took: map[string][]string{}, accepted: map[string][]string{},
 	}
@@ -86,11 +86,11 @@ func newWorld(t *testing.T) *world {
 }
 
 // newRouter is a router of its own, as another process has one.
-func (w *world) newRouter() *routing.Router {
-	return &routing.Router{Receipts: &w.receipts, Groups: &w.groups, Ingress: w, Forwarder: w, DeadLetters: w, Observer: w}
+func (w *rig) newRouter() *routing.Router {
+	return &routing.Router{Receipts: &w.receipts, Groups: &w.groups, Ingress: w, Forwarder: w, DeadLetters: w}
 }
 
-func (w *world) snapshot() routing.Snapshot {
+func (w *rig) snapshot() routing.Snapshot {
 	s, err := w.groups.Snapshot(context.Background(), "couriers")
 	if err != nil {
 		s = routing.Snapshot{Group: routing.NewGroup("couriers")}
@@ -99,14 +99,14 @@ func (w *world) snapshot() routing.Snapshot {
 	return s
 }
 
-func (w *world) function(f routing.Function) {
+func (w *rig) function(f routing.Function) {
 	s := w.snapshot()
 	s.Function = f
 	w.groups.Set(s)
 }
 
 // consumer adds a consumer, or replaces it.
-func (w *world) consumer(id string, does behaviour, changes ...func(*routing.Consumer)) {
+func (w *rig) consumer(id string, does behaviour, changes ...func(*routing.Consumer)) {
 	c := routing.Consumer{ID: id, ConsumerState: routing.ConsumerState{MaxInFlight: 10}}
 	for _, change := range changes {
 		change(&c)
@@ -119,14 +119,14 @@ func (w *world) consumer(id string, does behaviour, changes ...func(*routing.Con
 	w.behave[id] = does
 }
 
-func (w *world) remove(id string) {
+func (w *rig) remove(id string) {
 	s := w.snapshot()
 	s.Group = s.Without(id)
 	w.groups.Set(s)
 }
 
 // send puts messages m<from> ... into the ingress queue.
-func (w *world) send(ids ...string) {
+func (w *rig) send(ids ...string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, id := range ids {
@@ -141,7 +141,7 @@ func (w *world) send(ids ...string) {
 }
 
 // receive hands out what is visible, at most 10 messages.
-func (w *world) receive() (batch []routing.Incoming) {
+func (w *rig) receive() (batch []routing.Incoming) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, m := range w.queue {
@@ -156,14 +156,18 @@ func (w *world) receive() (batch []routing.Incoming) {
 }
 
 // invoke is one invocation of the router's function.
-func (w *world) invoke(batch []routing.Incoming) []routing.Handled {
+func (w *rig) invoke(batch []routing.Incoming) []routing.Handled {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	return w.router.Route(ctx, batch)
+	handled := w.router.Route(ctx, batch)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.handled = append(w.handled, handled...)
+	return handled
 }
 
 // drive invokes the router as the queue hands messages out, for so long or until the queue is empty.
-func (w *world) drive(d time.Duration) {
+func (w *rig) drive(d time.Duration) {
 	w.Helper()
 	for until := time.Now().Add(d); ; {
 		if batch := w.receive(); len(batch) > 0 {
@@ -179,7 +183,7 @@ func (w *world) drive(d time.Duration) {
 }
 
 // next is when the next message is visible, and how many there are.
-func (w *world) next() (next time.Time, left int) {
+func (w *rig) next() (next time.Time, left int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, m := range w.queue {
@@ -202,7 +206,7 @@ func pass(d time.Duration) {
 var errExpired = errors.New("the handle has expired")
 
 // byHandle changes a message if the handle is its last one.
-func (w *world) byHandle(handle string, change func(*queued)) error {
+func (w *rig) byHandle(handle string, change func(*queued)) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, m := range w.queue {
@@ -214,24 +218,24 @@ func (w *world) byHandle(handle string, change func(*queued)) error {
 	return errExpired
 }
 
-func (w *world) Hold(_ context.Context, holds []routing.Hold) (errs []error) {
+func (w *rig) Hold(_ context.Context, holds []routing.Hold) (errs []error) {
 	for _, h := range holds {
 		if h.For%time.Second != 0 || h.For < 0 || h.For > 12*time.Hour {
 			w.Errorf("held for %v, want whole seconds up to 12 h", h.For)
 		}
-		errs = append(errs, w.byHandle(h.Handle, func(m *queued) { m.visibleAt = time.Now().Add(h.For) }))
+		errs = append(errs, w.byHandle(h.Message.Handle, func(m *queued) { m.visibleAt = time.Now().Add(h.For) }))
 	}
 	return errs
 }
 
-func (w *world) Delete(_ context.Context, messages []routing.Incoming) (errs []error) {
+func (w *rig) Delete(_ context.Context, messages []routing.Incoming) (errs []error) {
 	for _, m := range messages {
 		errs = append(errs, w.byHandle(m.Handle, func(m *queued) { m.deleted = true }))
 	}
 	return errs
 }
 
-func (w *world) Forward(ctx context.Context, forwards []routing.Forward) (answers []routing.Answer) {
+func (w *rig) Forward(ctx context.Context, forwards []routing.Forward) (answers []routing.Answer) {
 	for _, f := range forwards {
 		if receipt, _ := w.receipts.Get(ctx, f.Envelope.ID); !w.racy && receipt.Token != f.Envelope.Token {
 			w.Errorf("forwarded under a token that is not in the receipt")
@@ -245,7 +249,7 @@ func (w *world) Forward(ctx context.Context, forwards []routing.Forward) (answer
 	return answers
 }
 
-func (w *world) Bury(ctx context.Context, letters []routing.DeadLetter) []error {
+func (w *rig) Bury(ctx context.Context, letters []routing.DeadLetter) []error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, l := range letters {
@@ -257,21 +261,15 @@ func (w *world) Bury(ctx context.Context, letters []routing.DeadLetter) []error 
 	return make([]error, len(letters))
 }
 
-func (w *world) Routed(h routing.Handled) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.handled = append(w.handled, h)
-}
-
 // accept is what an explicit consumer does first; it deletes the ingress message if it may.
-func (w *world) accept(f routing.Forward) error {
+func (w *rig) accept(f routing.Forward) error {
 	_, err := w.receipts.Write(context.Background(), routing.AcceptMove(f.Envelope.ID, f.Envelope.Attempt, f.Envelope.Token, time.Now()))
 	if err != nil {
 		return err
 	}
 	w.mu.Lock()
-	if !slices.Contains(w.accepted[f.ID], f.Consumer.ID) {
-		w.accepted[f.ID] = append(w.accepted[f.ID], f.Consumer.ID)
+	if !slices.Contains(w.accepted[f.Message.ID], f.Consumer.ID) {
+		w.accepted[f.Message.ID] = append(w.accepted[f.Message.ID], f.Consumer.ID)
 	}
 	w.mu.Unlock()
 	_ = w.byHandle(f.Envelope.Handle, func(m *queued) { m.deleted = true })
@@ -279,7 +277,7 @@ func (w *world) accept(f routing.Forward) error {
 }
 
 // decline is the consumer's word that it does not accept; it shows the ingress message if it may.
-func (w *world) decline(f routing.Forward) error {
+func (w *rig) decline(f routing.Forward) error {
 	_, err := w.receipts.Write(context.Background(), routing.DeclineMove(f.Envelope.ID, f.Envelope.Attempt, f.Envelope.Token, time.Now()))
 	if err == nil {
 		_ = w.byHandle(f.Envelope.Handle, func(m *queued) { m.visibleAt = time.Now() })
@@ -288,28 +286,28 @@ func (w *world) decline(f routing.Forward) error {
 }
 
 // copied notes that a consumer has a copy.
-func (w *world) copied(f routing.Forward) {
+func (w *rig) copied(f routing.Forward) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !slices.Contains(w.took[f.ID], f.Consumer.ID) {
-		w.took[f.ID] = append(w.took[f.ID], f.Consumer.ID)
+	if !slices.Contains(w.took[f.Message.ID], f.Consumer.ID) {
+		w.took[f.Message.ID] = append(w.took[f.Message.ID], f.Consumer.ID)
 	}
 }
 
 // Behaviours.
 
-func (w *world) accepts(after time.Duration) behaviour {
+func (w *rig) accepts(after time.Duration) behaviour {
 	return w.worker(func(f routing.Forward) { pass(after); _ = w.accept(f) })
 }
 
-func (w *world) declines() behaviour {
+func (w *rig) declines() behaviour {
 	return w.worker(func(f routing.Forward) { _ = w.decline(f) })
 }
 
-func (w *world) ignores() behaviour { return w.worker(func(routing.Forward) {}) }
+func (w *rig) ignores() behaviour { return w.worker(func(routing.Forward) {}) }
 
 // worker is a consumer behind a queue.
-func (w *world) worker(does func(f routing.Forward)) behaviour {
+func (w *rig) worker(does func(f routing.Forward)) behaviour {
 	return func(_ context.Context, f routing.Forward) routing.Answer {
 		w.copied(f)
 		w.working.Go(func() { does(f) })
@@ -326,14 +324,14 @@ func refuses() behaviour {
 }
 
 // takesSilently has the message, and nobody hears of it.
-func (w *world) takesSilently(next behaviour) behaviour {
+func (w *rig) takesSilently(next behaviour) behaviour {
 	return func(ctx context.Context, f routing.Forward) routing.Answer {
 		next(ctx, f)
 		return routing.Answer{}
 	}
 }
 
-func (w *world) receipt(message string) routing.Receipt {
+func (w *rig) receipt(message string) routing.Receipt {
 	w.Helper()
 	receipt, err := w.receipts.Get(context.Background(), routing.ID{Group: "couriers", Message: message})
 	if err != nil {
@@ -343,7 +341,7 @@ func (w *world) receipt(message string) routing.Receipt {
 }
 
 // end checks that a message has come to exactly one end (I9, I11) and returns its receipt.
-func (w *world) end(message string) routing.Receipt {
+func (w *rig) end(message string) routing.Receipt {
 	w.Helper()
 	r := w.receipt(message)
 	w.mu.Lock()
@@ -354,7 +352,7 @@ func (w *world) end(message string) routing.Receipt {
 	}
 	buried := 0
 	for _, l := range w.letters {
-		if l.ID == message {
+		if l.Message.ID == message {
 			buried++
 			if l.Receipt.Reason != r.Reason {
 				w.Errorf("%s: a dead letter says %q, the receipt %q", message, l.Receipt.Reason, r.Reason)
@@ -388,18 +386,18 @@ func (w *world) end(message string) routing.Receipt {
 }
 
 // forwarded are the consumers that a message was forwarded to, in order.
-func (w *world) forwarded(message string) (to []string) {
+func (w *rig) forwarded(message string) (to []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, f := range w.forwards {
-		if f.ID == message {
+		if f.Message.ID == message {
 			to = append(to, f.Consumer.ID)
 		}
 	}
 	return to
 }
 
-func (w *world) expect(what string, got, want any) {
+func (w *rig) expect(what string, got, want any) {
 	w.Helper()
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		w.Errorf("%s: %v, want %v", what, got, want)

@@ -11,21 +11,22 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/landfall-dev/landfall/internal/lab/localaws/ledger"
+	"github.com/landfall-dev/landfall/internal/routesqs"
 	"github.com/landfall-dev/landfall/internal/routing"
 	"github.com/landfall-dev/landfall/internal/routingdb"
 )
 
-// world is a bench with a group "couriers" whose configured consumers are behind queues of their names.
-type world struct {
+// couriers is a bench with a group "couriers" whose configured consumers are behind queues of their names.
+type couriers struct {
 	*bench
 	sqs    *sqs.Client
 	groups *routingdb.Groups
 	log    lines
 }
 
-func newWorld(t *testing.T, consumers ...string) *world {
+func newCouriers(t *testing.T, consumers ...string) *couriers {
 	t.Helper()
-	w := &world{bench: newBench(t)}
+	w := &couriers{bench: newBench(t)}
 	w.sqs = sqs.NewFromConfig(w.account.Config("landfall"))
 	spec := routingdb.Spec{Function: first{"file"}}
 	for _, id := range consumers {
@@ -35,7 +36,7 @@ func newWorld(t *testing.T, consumers ...string) *world {
 		})
 	}
 	w.groups = &routingdb.Groups{
-		Specs: map[string]routingdb.Spec{"couriers": spec}, Control: w.control, Queues: routingdb.NewQueues(w.sqs),
+		Specs: map[string]routingdb.Spec{"couriers": spec}, Control: w.control, Queues: routesqs.NewQueues(w.sqs),
 		Function: func(r routingdb.Route) (routing.Function, error) {
 			if r.Kind != "first" {
 				return nil, errors.New("there is no such kind")
@@ -48,7 +49,7 @@ func newWorld(t *testing.T, consumers ...string) *world {
 }
 
 // queue makes a queue and returns its URL.
-func (w *world) queue(name string) string {
+func (w *couriers) queue(name string) string {
 	w.Helper()
 	out, err := w.sqs.CreateQueue(w.Context(), &sqs.CreateQueueInput{QueueName: &name})
 	if err != nil {
@@ -58,7 +59,7 @@ func (w *world) queue(name string) string {
 }
 
 // fill sends messages to a queue and receives some of them.
-func (w *world) fill(name string, waiting, inFlight int) {
+func (w *couriers) fill(name string, waiting, inFlight int) {
 	w.Helper()
 	url := w.queue(name)
 	body := "x"
@@ -74,7 +75,7 @@ func (w *world) fill(name string, waiting, inFlight int) {
 	}
 }
 
-func (w *world) join(c routing.Consumer) {
+func (w *couriers) join(c routing.Consumer) {
 	w.Helper()
 	c.MaxInFlight = 10
 	if err := w.control.Join(w.Context(), "couriers", c, "test"); err != nil {
@@ -82,14 +83,14 @@ func (w *world) join(c routing.Consumer) {
 	}
 }
 
-func (w *world) drain(id string, draining bool) {
+func (w *couriers) drain(id string, draining bool) {
 	w.Helper()
 	if err := w.control.Drain(w.Context(), "couriers", id, draining, "test"); err != nil {
 		w.Fatal(err)
 	}
 }
 
-func (w *world) snapshot() routing.Snapshot {
+func (w *couriers) snapshot() routing.Snapshot {
 	w.Helper()
 	s, err := w.groups.Snapshot(w.Context(), "couriers")
 	if err != nil {
@@ -98,7 +99,7 @@ func (w *world) snapshot() routing.Snapshot {
 	return s
 }
 
-func (w *world) consumer(id string) routing.Consumer {
+func (w *couriers) consumer(id string) routing.Consumer {
 	w.Helper()
 	c, found := w.snapshot().Consumer(id)
 	if !found {
@@ -107,7 +108,7 @@ func (w *world) consumer(id string) routing.Consumer {
 	return c
 }
 
-func (w *world) requests(operation string) int {
+func (w *couriers) requests(operation string) int {
 	return w.account.Ledger().Sum(func(k ledger.Key) bool { return k.Operation == operation }).Requests
 }
 

@@ -21,7 +21,7 @@ import (
 	"github.com/landfall-dev/landfall/landfalltest"
 )
 
-// workplace is a group with a consumer, and what the consumer logged.
+// workplace is a group with one consumer, and the consumer's log.
 type workplace struct {
 	*testing.T
 	*landfalltest.Group
@@ -56,7 +56,7 @@ func (w *workplace) send(body string) (id string) {
 	return id
 }
 
-// copy is a copy from the consumer's queue.
+// copy receives a copy from the consumer's queue.
 func (w *workplace) copy() types.Message {
 	w.Helper()
 	out, err := w.Queues.ReceiveMessage(w.Context(), &sqs.ReceiveMessageInput{QueueUrl: &w.Queue, MessageAttributeNames: []string{"All"}, VisibilityTimeout: 60})
@@ -73,7 +73,7 @@ func (w *workplace) moveOn(id string) {
 	}
 }
 
-// counts are how many messages of a queue can be received, and how many are in flight.
+// counts returns how many messages of a queue are visible and how many are in flight, as "visible+in flight".
 func (w *workplace) counts(queue string) string {
 	w.Helper()
 	out, err := w.Queues.GetQueueAttributes(w.Context(), &sqs.GetQueueAttributesInput{QueueUrl: &queue, AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameAll}})
@@ -113,14 +113,14 @@ func (w *workplace) change(id, attribute string, v dynamodbtypes.AttributeValue)
 	w.must(err)
 }
 
-// put sends a message to the consumer's queue itself.
+// put sends a message straight to the consumer's queue.
 func (w *workplace) put(body string, attributes map[string]types.MessageAttributeValue) {
 	w.Helper()
 	_, err := w.Queues.SendMessage(w.Context(), &sqs.SendMessageInput{QueueUrl: &w.Queue, MessageBody: &body, MessageAttributes: attributes})
 	w.must(err)
 }
 
-// consume has a consumer work its queue until everything rests, and for so long at least.
+// consume runs Consume for the given time.
 func (w *workplace) consume(d time.Duration, cfg consumer.Config, work consumer.Work) {
 	w.Helper()
 	ctx, stop := context.WithTimeout(w.Context(), d)
@@ -130,17 +130,17 @@ func (w *workplace) consume(d time.Duration, cfg consumer.Config, work consumer.
 	}
 }
 
-// queues are those of the group, over the test's network.
+// queues is a client of the group's queues over the test's network.
 func (w *workplace) queues() *sqs.Client {
 	options := w.Queues.Options()
-	w.network.HTTPClient, options.HTTPClient = options.HTTPClient, &w.network
+	w.network.client, options.HTTPClient = options.HTTPClient, &w.network
 	return sqs.New(options)
 }
 
-// network counts requests to queues, and fails those of an operation.
+// network counts requests to queues and fails those of one operation.
 type network struct {
-	aws.HTTPClient
-	fails string
+	client aws.HTTPClient
+	fails  string
 
 	mu    sync.Mutex
 	count map[string]int
@@ -158,7 +158,7 @@ func (n *network) Do(r *http.Request) (*http.Response, error) {
 	if fails {
 		return nil, errors.New("no route to host")
 	}
-	return n.HTTPClient.Do(r)
+	return n.client.Do(r)
 }
 
 func (n *network) fail(operation string) {
@@ -167,7 +167,7 @@ func (n *network) fail(operation string) {
 	n.fails = operation
 }
 
-// calls are the calls of a work, by body.
+// calls counts the calls of a Work by the message's body.
 type calls struct {
 	mu    sync.Mutex
 	count map[string]int
