@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/landfall-dev/landfall/internal/lab/memory"
 	"github.com/landfall-dev/landfall/internal/bounded"
+	"github.com/landfall-dev/landfall/internal/lab/memory"
 	"github.com/landfall-dev/landfall/internal/outbox"
 )
 
