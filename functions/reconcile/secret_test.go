@@ -16,7 +16,7 @@ import (
 )
 
 // TestBuiltFunctionAsksAgainWithTheNewSecret rotates the secret that a lookup has from its destination. To
-// its remote, who is refused has found nothing.
+// its remote, a refused question looks like one that found nothing.
 func TestBuiltFunctionAsksAgainWithTheNewSecret(t *testing.T) {
 	var key atomic.Value
 	key.Store("Bearer hunter2-first")

@@ -33,7 +33,7 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// BenchmarkEffect is the function's CPU for one effect of 1 KB, in full batches: decode the event, claim, send to nobody,
+// BenchmarkEffect is the function's CPU for one effect of 1 KB, in full batches: decode the event, claim, send to a stand-in,
 // settle. "own" is Landfall's, on a client that answers at once; "with_sdk" is on the SDK, with a transport that does;
 // "sdk_alone" makes the same requests through the SDK and does nothing else, so that the difference is Landfall's.
 // "with_sdk_50kb" is with_sdk for rows of 50 KB, compressed.
@@ -68,7 +68,7 @@ func BenchmarkEffect(b *testing.B) {
 	})
 }
 
-// anew is a request made once more, as whoever makes it has to.
+// anew is a request made once more, as its sender has to.
 func anew(in *dynamodb.UpdateItemInput) *dynamodb.UpdateItemInput {
 	out := *in
 	out.UpdateExpression, out.ConditionExpression = aws.String(*in.UpdateExpression), aws.String(*in.ConditionExpression)
@@ -93,7 +93,7 @@ func copied(values map[string]types.AttributeValue) map[string]types.AttributeVa
 const batch = eventsource.StreamBatch
 
 func benchEffect(b *testing.B, client outboxdb.Client, p payload) {
-	h, event := newHandler(b, client, nobody{}), records(p)
+	h, event := newHandler(b, client, acceptsAll{}), records(p)
 	ctx, cancel := context.WithTimeout(invocation(b.Context()), time.Hour)
 	defer cancel()
 	b.ReportAllocs()
@@ -108,7 +108,7 @@ func benchEffect(b *testing.B, client outboxdb.Client, p payload) {
 // TestEffectStaysWithinItsAllocations counts those of Landfall's own, as BenchmarkEffect does.
 func TestEffectStaysWithinItsAllocations(t *testing.T) {
 	const most = 105 // 95 where nothing is measured
-	h, event := newHandler(t, nullClient{made: &sync.Map{}}, nobody{}), records(small)
+	h, event := newHandler(t, nullClient{made: &sync.Map{}}, acceptsAll{}), records(small)
 	ctx, cancel := context.WithTimeout(invocation(t.Context()), time.Hour)
 	defer cancel()
 	got := testing.AllocsPerRun(100, func() {
@@ -172,10 +172,10 @@ func invocation(ctx context.Context) context.Context {
 	return lambdacontext.NewContext(ctx, &lambdacontext.LambdaContext{AwsRequestID: "8f5e1c9a-3b7d-4e2f-a1c6-0d9b8e7f6a5c"})
 }
 
-// nobody takes everything.
-type nobody struct{}
+// acceptsAll is a sender that accepts every row.
+type acceptsAll struct{}
 
-func (nobody) Send(context.Context, outbox.Row) outbox.Outcome { return outbox.Completed("") }
+func (acceptsAll) Send(context.Context, outbox.Row) outbox.Outcome { return outbox.Completed("") }
 
 // stalls takes everything, and its time.
 type stalls struct{}

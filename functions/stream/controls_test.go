@@ -16,7 +16,7 @@ import (
 	"github.com/landfall-dev/landfall/internal/outboxdb"
 )
 
-// TestBuiltFunctionLeavesPausedRowsToTheSweep has a destination paused, and then nobody who knows.
+// TestBuiltFunctionLeavesPausedRowsToTheSweep has a destination paused, and then controls that cannot be read.
 func TestBuiltFunctionLeavesPausedRowsToTheSweep(t *testing.T) {
 	t.Parallel()
 	var requests atomic.Int32

@@ -244,7 +244,7 @@ func TestRowThatChangedSinceItWasReadIsNotEnded(t *testing.T) {
 	}
 }
 
-// TestGzipBombIsReadOnlyUpToTheBound reads one. It is not parallel, so that nobody else's memory is counted.
+// TestGzipBombIsReadOnlyUpToTheBound reads one. It is not parallel, so that only its own memory is counted.
 func TestGzipBombIsReadOnlyUpToTheBound(t *testing.T) {
 	row := foreign("charge#k", time.Now())
 	row[schema.PayloadEncoding], row[schema.Payload] = s("gzip"), b(zipped(make([]byte, 64<<20)))

@@ -168,7 +168,7 @@ var brokenRows = []struct {
 		claim(i, at)
 		filled(maxItem)(i, at)
 	}},
-	{name: "huge attribute that nobody knows", change: func(i item, _ time.Time) {
+	{name: "huge foreign attribute", change: func(i item, _ time.Time) {
 		i["notes"] = s("")
 		i["notes"] = s(strings.Repeat("x", maxItem-outboxdb.ItemSize(i)))
 	}},

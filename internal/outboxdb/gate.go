@@ -14,8 +14,8 @@ import (
 // much later. Without it, the fast path would pay a read for every few rows.
 const ControlsFor = 5 * time.Second
 
-// Gate keeps the controls that were read, for all invocations of a process, and says which destinations may be sent to. Its fields are set before its first use;
-// it is safe for concurrent use.
+// Gate keeps the controls that were read, for all invocations of a process, and says which destinations may be sent
+// to. Its fields are set before its first use; it is safe for concurrent use.
 type Gate struct {
 	// Reader reads the controls; [*Controls] is one.
 	Reader interface {

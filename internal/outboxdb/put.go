@@ -25,7 +25,7 @@ type TooLargeError struct {
 }
 
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("the row is an item of %d bytes, want at most %d", e.Size, MaxItem)
+	return fmt.Sprintf("the row's item has %d bytes, want at most %d", e.Size, MaxItem)
 }
 
 // Put inserts a pending row. The same put again succeeds and changes nothing, at any stage of the row;
@@ -37,15 +37,11 @@ func (s *Store) Put(ctx context.Context, row outbox.Row) error {
 
 // Put is [Store.Put] for a client that only puts.
 func Put(ctx context.Context, client Putter, table string, row outbox.Row) error {
-	put, err := Insert(table, row)
+	put, err := insertion(table, row)
 	if err != nil {
 		return fmt.Errorf("put %s: %w", row.ID, err)
 	}
-	_, err = client.PutItem(ctx, &dynamodb.PutItemInput{
-		TableName: put.TableName, Item: put.Item, ConditionExpression: put.ConditionExpression,
-		ExpressionAttributeNames: put.ExpressionAttributeNames, ExpressionAttributeValues: put.ExpressionAttributeValues,
-		ReturnValuesOnConditionCheckFailure: put.ReturnValuesOnConditionCheckFailure,
-	}, dynamo.RepeatConflicts)
+	_, err = client.PutItem(ctx, put, dynamo.RepeatConflicts)
 	if item, refused := dynamo.Refused(err); refused {
 		if Repeats(put.Item, item) {
 			return nil
@@ -60,6 +56,19 @@ func Put(ctx context.Context, client Putter, table string, row outbox.Row) error
 
 // Insert is the put of a pending row, for a transaction.
 func Insert(table string, row outbox.Row) (*types.Put, error) {
+	put, err := insertion(table, row)
+	if err != nil {
+		return nil, err
+	}
+	return &types.Put{
+		TableName: put.TableName, Item: put.Item, ConditionExpression: put.ConditionExpression,
+		ExpressionAttributeNames: put.ExpressionAttributeNames, ExpressionAttributeValues: put.ExpressionAttributeValues,
+		ReturnValuesOnConditionCheckFailure: put.ReturnValuesOnConditionCheckFailure,
+	}, nil
+}
+
+// insertion is the put of a row on the condition that no other row is there, or only one past its retention.
+func insertion(table string, row outbox.Row) (*dynamodb.PutItemInput, error) {
 	item := encode(row)
 	if size := itemSize(item); size > MaxItem {
 		return nil, &TooLargeError{Size: size}
@@ -68,12 +77,7 @@ func Insert(table string, row outbox.Row) (*types.Put, error) {
 	w.Require("attribute_not_exists(", schema.PK, ") OR ",
 		w.Name(schema.Status), " IN (", w.Value(dynamo.Text(schema.StatusCompleted)), ", ", w.Value(dynamo.Text(schema.StatusFailed)), ") AND ",
 		schema.ExpiresAt, " <= ", w.Value(dynamo.Number(time.Now().Unix())))
-	in := w.Put(&table, item)
-	return &types.Put{
-		TableName: in.TableName, Item: in.Item, ConditionExpression: in.ConditionExpression,
-		ExpressionAttributeNames: in.ExpressionAttributeNames, ExpressionAttributeValues: in.ExpressionAttributeValues,
-		ReturnValuesOnConditionCheckFailure: in.ReturnValuesOnConditionCheckFailure,
-	}, nil
+	return w.Put(&table, item), nil
 }
 
 // Repeats reports whether putting the item over the stored one is the same put again.

@@ -163,7 +163,7 @@ var beyond = []string{
 	"no gzip", "gzip cut short", "gzip with a wrong checksum", "gzip bomb", "payload of a byte too much",
 	"lane of another destination", "dispatching until the year 5138",
 	"huge: no room for an outcome", "huge: no room for a claim", "huge and dispatching",
-	"huge attribute that nobody knows", "huge reference",
+	"huge foreign attribute", "huge reference",
 }
 
 // TestBrokenRowsDoNotFitTheSchema, so that a foreign writer finds a mistake before it is stored.

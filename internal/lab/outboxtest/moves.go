@@ -138,7 +138,7 @@ func holder(status outbox.Status) func(*bench, outbox.Row) outbox.Settlement {
 }
 
 func stranger(status outbox.Status) func(*bench, outbox.Row) outbox.Settlement {
-	return func(b *bench, row outbox.Row) outbox.Settlement { return held(b.to(status), "token-of-somebody-else") }
+	return func(b *bench, row outbox.Row) outbox.Settlement { return held(b.to(status), "token-of-another-claim") }
 }
 
 func reader(status outbox.Status) func(*bench, outbox.Row) outbox.Settlement {
