@@ -50,7 +50,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return exitOK
 	}
 	var bad *inputError
-	switch text := printableText(err.Error()); {
+	switch text := printableText(doctor.Plain(err)); {
 	case !a.began:
 		fmt.Fprintf(stderr, "landfall: %s\nRun '%s --help' for usage.\n", strings.TrimSpace(text), cmd.CommandPath())
 		return exitUsage

@@ -29,7 +29,7 @@ var examples = map[string]string{
 	"landfall rows get":             "landfall rows get charge order-42",
 	"landfall rows list":            "landfall rows list charge --status outcome_unknown --older-than 1h",
 	"landfall rows resolve": `landfall rows resolve charge order-42 --as completed --ref ch_3P \
-  --reason 'seen in their console'`,
+    --reason 'seen in their console'`,
 	"landfall rows retry": "landfall rows retry charge/0123456789abcdef",
 	"landfall validate":   "landfall validate landfall.yaml --rate 500",
 	"landfall version":    "landfall version",

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/landfall-dev/landfall/internal/config"
+	"github.com/landfall-dev/landfall/internal/doctor"
 	"github.com/landfall-dev/landfall/internal/routesqs"
 	"github.com/landfall-dev/landfall/internal/routing"
 	"github.com/landfall-dev/landfall/internal/routingdb"
@@ -334,7 +335,7 @@ func (a *app) groupsDescribe(ctx context.Context, name string) error {
 	}
 	for _, problem := range problems {
 		if problem != nil {
-			v.Problems = append(v.Problems, problem.Error())
+			v.Problems = append(v.Problems, doctor.Plain(problem))
 		}
 	}
 	a.warn(problems...)

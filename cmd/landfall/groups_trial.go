@@ -82,8 +82,8 @@ func (a *app) groupsTest(ctx context.Context, args []string, t *trial) error {
 			return badInput(err)
 		}
 		now.set(all)
-	} else if err := g.fill(ctx, now.consumers); err != nil {
-		a.warn(err)
+	} else {
+		a.warn(g.fill(ctx, now.consumers)...)
 	}
 	snapshot.Group = routing.NewGroup(now.name, now.consumers...)
 	return a.explainDecision(decisionOf(now.name, route, snapshot.Choose(ctx, choice)))
@@ -245,8 +245,7 @@ func (a *app) consumers(given string) ([]routing.Consumer, error) {
 }
 
 // fill reads the load of consumers, as the router does: a queue that cannot be read counts as idle.
-func (g *groups) fill(ctx context.Context, all []routing.Consumer) error {
-	var problems []error
+func (g *groups) fill(ctx context.Context, all []routing.Consumer) (problems []error) {
 	for i := range all {
 		queue, isQueue := strings.CutPrefix(all[i].Target, schema.TargetSQS+":")
 		if !isQueue {
@@ -259,5 +258,5 @@ func (g *groups) fill(ctx context.Context, all []routing.Consumer) error {
 		}
 		all[i].BufferDepth, all[i].CurrentInFlight = *waiting, *waiting+*inFlight
 	}
-	return errors.Join(problems...)
+	return problems
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf16"
+
+	"github.com/landfall-dev/landfall/internal/doctor"
 )
 
 // format is how a command answers.
@@ -99,9 +101,12 @@ func (a *app) printTable(rows [][]string) error {
 
 // warn writes warnings to standard error, beside an answer. Errors that are nil are left out.
 func (a *app) warn(problems ...error) {
-	if err := errors.Join(problems...); err != nil {
-		for line := range strings.Lines(err.Error()) {
-			fmt.Fprintln(a.stderr, "warning:", printable(strings.TrimSuffix(line, "\n")))
+	for _, err := range problems {
+		if err == nil {
+			continue
+		}
+		for line := range strings.SplitSeq(doctor.Plain(err), "\n") {
+			fmt.Fprintln(a.stderr, "warning:", printable(line))
 		}
 	}
 }

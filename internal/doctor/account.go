@@ -26,7 +26,7 @@ func (e *examination) credentials(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	if _, err := e.in.SDK.Credentials.Retrieve(ctx); err != nil {
-		e.add(Finding{Bad, subject, err.Error(), remedy})
+		e.add(Finding{Bad, subject, Plain(err), remedy})
 		return false
 	}
 	if e.in.Local {
@@ -35,7 +35,7 @@ func (e *examination) credentials(ctx context.Context) bool {
 	}
 	caller, err := sts.NewFromConfig(e.in.SDK).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if err != nil {
-		e.add(Finding{Bad, subject, err.Error(), remedy})
+		e.add(Finding{Bad, subject, Plain(err), remedy})
 		return false
 	}
 	e.add(Finding{OK, subject, aws.ToString(caller.Arn) + " in " + e.in.SDK.Region, ""})
@@ -88,7 +88,7 @@ func (e *examination) tryTable(ctx context.Context, u tableUse) []Finding {
 		case denied(err):
 			r.warn("you may not dynamodb:"+action+" on "+table+": "+u.neededBy+" will not work for you", "ask for the permission, or use another role")
 		default:
-			r.warn("dynamodb:"+action+" on "+table+": "+err.Error(), "see the findings about the table")
+			r.warn("dynamodb:"+action+" on "+table+": "+Plain(err), "see the findings about the table")
 		}
 	}
 	_, err := read(ctx, e.tables.GetItem, &dynamodb.GetItemInput{TableName: &table, Key: u.key})
@@ -123,7 +123,7 @@ func deployment(in Installation) []Finding {
 	}
 	resolved, err := in.Config.Resolved()
 	if err != nil {
-		return one(Bad, subject, err.Error(), "run landfall validate")
+		return one(Bad, subject, Plain(err), "run landfall validate")
 	}
 	sum := sha256.Sum256(resolved)
 	if !strings.EqualFold(hex.EncodeToString(sum[:]), deployed) {

@@ -8,7 +8,9 @@ package doctor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -141,6 +143,18 @@ func read[In, Out, Option any](ctx context.Context, call func(context.Context, *
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	return call(ctx, in)
+}
+
+// Plain is the text of an error, in which an answer of AWS is its operation, code and message alone. An answer that the
+// SDK does not understand stays as the SDK describes it.
+func Plain(err error) string {
+	var operation *smithy.OperationError
+	var answered smithy.APIError
+	if !errors.As(err, &operation) || !errors.As(operation, &answered) || answered.ErrorMessage() == "" || answered.ErrorCode() == "UnknownError" {
+		return err.Error()
+	}
+	plain := fmt.Sprintf("%s %s: %s: %s", operation.ServiceID, operation.OperationName, answered.ErrorCode(), answered.ErrorMessage())
+	return strings.ReplaceAll(err.Error(), operation.Error(), plain)
 }
 
 // codeOf is the code of an error that AWS answered with; "" if it did not answer.

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/smithy-go"
 
 	"github.com/landfall-dev/landfall/internal/config"
 	"github.com/landfall-dev/landfall/internal/lab/localaws"
@@ -262,5 +264,23 @@ func TestOldToolsAreReported(t *testing.T) {
 	put("node_modules/aws-cdk/package.json", `{"version": "2.1.0"}`)
 	if got := levels(); !strings.HasSuffix(got, "cdk ok, ") {
 		t.Error(got)
+	}
+}
+
+func TestPlainErrorHasOperationCodeAndMessage(t *testing.T) {
+	t.Parallel()
+	answered := &smithy.OperationError{ServiceID: "SQS", OperationName: "GetQueueUrl", Err: fmt.Errorf("https response error, RequestID: 1, %w", &smithy.GenericAPIError{Code: "Missing", Message: "no queue"})}
+	unsent := &smithy.OperationError{ServiceID: "SQS", OperationName: "GetQueueUrl", Err: errors.New("connection refused")}
+	for _, tt := range []struct {
+		err  error
+		want string
+	}{
+		{fmt.Errorf("find queue n: %w", answered), "find queue n: SQS GetQueueUrl: Missing: no queue"},
+		{fmt.Errorf("find queue n: %w", unsent), "find queue n: operation error SQS: GetQueueUrl, connection refused"},
+		{errors.New("other"), "other"},
+	} {
+		if got := Plain(tt.err); got != tt.want {
+			t.Errorf("%q, want %q", got, tt.want)
+		}
 	}
 }

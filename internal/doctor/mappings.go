@@ -52,7 +52,7 @@ func (e *examination) readMapping(ctx context.Context, subject, source string, o
 	case denied(err):
 		e.add(Finding{Warning, "mappings", "you may not lambda:ListEventSourceMappings: the mappings are unknown", "ask for the permission"})
 	case err != nil:
-		e.add(Finding{Bad, "mappings", err.Error(), "fix this error first"})
+		e.add(Finding{Bad, "mappings", Plain(err), "fix this error first"})
 	default:
 		e.add(mappings(subject, own(out.EventSourceMappings), check)...)
 	}

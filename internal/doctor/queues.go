@@ -23,7 +23,7 @@ const visibilityFactor = 6
 // readQueues examines the queues of groups, of their consumers and of destinations.
 func (e *examination) readQueues(ctx context.Context, consumers map[string][]routing.Consumer) {
 	if err := e.in.QueuePrefix.Err; err != nil {
-		e.add(Finding{Bad, "queues", err.Error(), "name the stack that Landfall is in"})
+		e.add(Finding{Bad, "queues", Plain(err), "name the stack that Landfall is in"})
 		return
 	}
 	for _, name := range e.in.Config.GroupNames() {
@@ -101,7 +101,7 @@ func unreadable(subject, what string, err error) Finding {
 	if denied(err) {
 		return Finding{Warning, subject, what + ": you may not read it", "ask for sqs:GetQueueUrl and sqs:GetQueueAttributes"}
 	}
-	return Finding{Bad, subject, what + ": " + err.Error(), "deploy the stack or create the queue; check the queue prefix, --stack and --region"}
+	return Finding{Bad, subject, what + ": " + Plain(err), "deploy the stack or create the queue; check the queue prefix, --stack and --region"}
 }
 
 // ingressQueue examines a group's ingress queue; timeout is the router's.

@@ -38,12 +38,12 @@ func (e *examination) readTables(ctx context.Context) bool {
 		case errors.As(err, &missing):
 			e.add(Finding{Bad, subject, "it does not exist here", "deploy the stack, or say where it is with " + t.variable + ", --stack, --region or --endpoint-url"})
 		case err != nil && codeOf(err) == "":
-			e.add(Finding{Bad, "endpoint", err.Error(), CheckEndpoint})
+			e.add(Finding{Bad, "endpoint", Plain(err), CheckEndpoint})
 			return false
 		case denied(err):
 			e.add(Finding{Warning, subject, "you may not dynamodb:DescribeTable: its settings are unknown", "ask for the permission"})
 		case err != nil:
-			e.add(Finding{Bad, subject, err.Error(), "fix this error first"})
+			e.add(Finding{Bad, subject, Plain(err), "fix this error first"})
 		default:
 			if s := out.Table.StreamSpecification; t.want(name).StreamSpecification != nil && s != nil && aws.ToBool(s.StreamEnabled) {
 				e.stream = aws.ToString(out.Table.LatestStreamArn) // a table whose stream is off still has the last one's
@@ -60,7 +60,7 @@ func (e *examination) readTable(ctx context.Context, subject string, has *types.
 	table(r, has, want)
 	out, err := read(ctx, e.tables.DescribeTimeToLive, &dynamodb.DescribeTimeToLiveInput{TableName: want.TableName})
 	if err != nil {
-		r.warn("its time to live: "+err.Error(), "check that you may dynamodb:DescribeTimeToLive")
+		r.warn("its time to live: "+Plain(err), "check that you may dynamodb:DescribeTimeToLive")
 	} else {
 		timeToLive(r, out.TimeToLiveDescription, e.in.Local)
 	}
