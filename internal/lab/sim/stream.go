@@ -97,8 +97,8 @@ func (w *world) deliver(rows []outbox.Fresh) {
 // sends reports whether the process is one that claims and sends.
 func (p *process) sends() bool { return p.actor.Kind == "dispatcher" || p.actor.Kind == fastPath }
 
-// onTime holds a claim to be of a row that is due: for the sweep, by its own clock; for the fast path, within the head
-// start that its configuration gives, and by the writer's clock if that is ahead by no more than clocks may be.
+// onTime checks that a claimed row is due: for the sweep, by its own clock; for the fast path, within the head start of
+// its configuration, and by the writer's clock if that is ahead by no more than clocks may differ.
 func (l *law) onTime(o *operation, before outbox.Row) {
 	c, limit := o.claim, o.claim.At
 	if o.by.actor.Kind == fastPath {
@@ -111,7 +111,7 @@ func (l *law) onTime(o *operation, before outbox.Row) {
 	l.stage.Must(!before.LaneAt.After(limit), "schedule", "%s was claimed %v before it was due", c.ID, before.LaneAt.Sub(limit))
 }
 
-// delivered holds a run of the fast path that ended before its time to have asked for every row that it was told of.
+// delivered checks that a run of the fast path that ended before its time asked for every row that was reported to it.
 func (l *law) delivered(p *process, rows []outbox.Fresh) {
 	if time.Since(p.runs) >= fastPathClaimsFor {
 		return
@@ -141,7 +141,7 @@ func (l *law) holdsUp(p *process, destination string, began time.Time) {
 	}
 }
 
-// mustNotBeNew holds the fast path to be granted a row that is new and for now.
+// mustNotBeNew checks that the fast path was not refused a row that is new and due.
 func (l *law) mustNotBeNew(o *operation, row outbox.Row) {
 	if o.claim == nil || o.by.actor.Kind != fastPath {
 		return
