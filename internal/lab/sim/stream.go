@@ -70,28 +70,12 @@ func shuffle(d *stage.Dice, rows []outbox.Fresh) {
 // deliver is one invocation of the fast path.
 func (w *world) deliver(rows []outbox.Fresh) {
 	p := w.start(fastPath, fastPathClaimsFor+w.longestSend()+20*time.Second)
-	destinations, err := w.allowed(p)
-	if err != nil {
-		p.actor.Kill()
-		return
-	}
-	o := p.observer()
-	d := outbox.Dispatcher{
-		Store: w.open(p), Concurrency: p.config.concurrency, ClaimedBy: claimedBy,
-		Now: p.actor.Now, Rand: p.actor, Observer: o, Destinations: destinations,
-	}
-	if w.plan.varied.stalls {
-		d.Stalls = &w.stalls
-	}
-	report, err := d.Deliver(p.actor.Ctx, rows)
-	p.world.stage.Mu.Lock()
-	defer p.world.stage.Mu.Unlock()
-	if !p.actor.Dead {
-		p.world.law.delivered(p, rows)
-		p.world.law.dispatched(p, report, err)
-		p.world.stage.Note(p.actor.Number, "ends: %d claimed", report.Claimed())
-	}
-	p.end(o, report, err)
+	w.invoke(p, func(d outbox.Dispatcher) (outbox.Report, error) {
+		if w.plan.varied.stalls {
+			d.Stalls = &w.stalls
+		}
+		return d.Deliver(p.actor.Ctx, rows)
+	}, func() { w.law.delivered(p, rows) })
 }
 
 // sends reports whether the process is one that claims and sends.
