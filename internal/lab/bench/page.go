@@ -36,7 +36,7 @@ func opening(name string) string { return "<!-- make bench: " + name + " -->" }
 
 const closing = "<!-- end -->"
 
-// tables are those whose figures are counted: the tests hold docs/cost.md to them.
+// tables are those whose figures are counted: the tests compare docs/cost.md with them.
 func (c Counted) tables() []table {
 	units := table{Name: "units", Head: []string{
 		"item, put", "bytes", "write units by itself", "in a transaction", "without gzip by itself", "in a transaction", "read units", "requests",

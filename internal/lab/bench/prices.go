@@ -66,7 +66,7 @@ const wholeCPU = 1769.0 / 1024
 // waiting is a claim, a send and a settlement, in the model of latencies.
 const waiting = 62 * time.Millisecond
 
-// bill prices a million effects, with so many invocations for each, and of each so much CPU in µs.
+// bill prices a million effects; invocations and cpuMicros are those of one effect.
 func (p Prices) bill(name string, e Effect, invocations, cpuMicros float64) Bill {
 	const million, gb = 1e6, 1 << 30
 	b := Bill{Name: name, Lines: []Line{
@@ -87,7 +87,7 @@ func (p Prices) bill(name string, e Effect, invocations, cpuMicros float64) Bill
 	return b
 }
 
-// month is what a month costs in which nothing happens, and what the metrics of a busy one cost more.
+// month is the price of a month without rows, and the additional price of a busy month's metrics.
 func (p Prices) month(i Idle) (idle, more float64) {
 	const million, gb = 1e6, 1 << 30
 	return i.Reads/million*p.Read + i.Invocations/million*p.Invocation + i.MetricBytes/gb*p.LogGB +

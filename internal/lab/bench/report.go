@@ -103,7 +103,7 @@ type Claims struct {
 	Reads   float64 `json:"rru"`
 }
 
-// Linear is the throughput of a destination with so many shards and as many workers.
+// Linear is the throughput of a destination with a worker for each shard.
 type Linear struct {
 	Shards    int     `json:"shards"`
 	PerSecond float64 `json:"effects_per_second"`

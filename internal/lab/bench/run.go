@@ -107,7 +107,7 @@ func (d *Details) test(ctx context.Context, o Options, arguments []string) error
 var (
 	attrLine  = regexp.MustCompile(`^\s*=== ATTR\s+\S+ (\S+) (.*)$`)
 	benchLine = regexp.MustCompile(`^Benchmark(\S+?)(?:-\d+)?\s+\d+\s+(.*)$`)
-	failLine  = regexp.MustCompile(`^\s*(--- FAIL|FAIL|panic:|[a-z]\w*_test\.go:\d+: .*(want|another table))`)
+	failLine  = regexp.MustCompile(`^\s*(--- FAIL|FAIL|panic:|[a-z]\w*_test\.go:\d+: .*(want|docs/cost\.md differs))`)
 )
 
 // parse reads figures from the output of go test -v, and passes lines about failures and benchmarks to say.

@@ -220,7 +220,7 @@ func (w *world) allowed(p *process) (all []outbox.Destination, err error) {
 	return all, nil
 }
 
-// instanceOf is one that is free, or a new one. It runs the process until that ends well, or for ever.
+// instanceOf is an instance that is free, or a new one. A process that dies never frees its instance.
 func (c *controls) instanceOf(p *process) *instance {
 	c.world.stage.Mu.Lock()
 	defer c.world.stage.Mu.Unlock()

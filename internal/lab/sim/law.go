@@ -27,7 +27,7 @@ type history struct {
 	present  bool
 	expired  bool
 	attempts []*attempt
-	// claims were made since the budget was last new.
+	// claims counts those since the budget was last new.
 	claims int
 	// answer is what the last lookup of a process said.
 	answer map[*process]outbox.Answer
@@ -39,7 +39,7 @@ type attempt struct {
 	by    *process
 	// at and until are the claim's own times, by the clock of its process.
 	at, until time.Time
-	// window is what its process was told of the remote's deduplication.
+	// window is the remote's deduplication as its process was configured.
 	window    outbox.Window
 	takenOver bool
 	// alone: the claim before it was abandoned, so that it must not be sent beside another.
@@ -189,7 +189,7 @@ func (o *operation) showsIn(row outbox.Row) bool {
 	return true
 }
 
-// mustBeRepeat holds an accepted write that changed nothing to be one that took effect before.
+// mustBeRepeat checks that an accepted write that changed nothing had taken effect before.
 func (l *law) mustBeRepeat(o *operation, row outbox.Row) {
 	if s := o.settlement; s != nil && row.Status == outbox.StatusOutcomeUnknown {
 		l.stage.Must(s.RemoteRef == "" || row.RemoteRef != "", "conservation", "%s forgot the remote's reference", o)
@@ -207,7 +207,7 @@ func (l *law) mustBeForeign(o *operation, row outbox.Row) {
 	}
 }
 
-// asRead holds a write that is fenced by a reading to find what was read.
+// asRead checks that a write that is fenced by a reading finds the row as it was read.
 func (l *law) asRead(o *operation, from *outbox.Row, before outbox.Row) {
 	l.stage.Must(from == nil || from.Status == before.Status && from.Token == before.Token && from.AttemptCount == before.AttemptCount,
 		"I2", "%s, and the row is another than was read", o)
@@ -229,7 +229,7 @@ func (l *law) wasPut(o *operation, before, after outbox.Row) {
 	l.world.reports(after)
 }
 
-// unchanging holds what an application put to stay as it was.
+// unchanging checks that what an application put stays as it was.
 func (l *law) unchanging(o *operation, before, after outbox.Row) {
 	same := before.ID == after.ID && bytes.Equal(before.Payload, after.Payload) && before.Binary == after.Binary &&
 		before.ContentType == after.ContentType && maps.Equal(before.Headers, after.Headers) && before.Origin == after.Origin &&
@@ -238,7 +238,7 @@ func (l *law) unchanging(o *operation, before, after outbox.Row) {
 	l.stage.Must(same, "conservation", "%s changed what the application had put", o)
 }
 
-// placed holds a row to be in the lane that its status wants.
+// placed checks that a row is in the lane of its status.
 func (l *law) placed(o *operation, row outbox.Row) {
 	kinds := map[outbox.Status]outbox.LaneKind{
 		outbox.StatusPending: outbox.DueLane, outbox.StatusDispatching: outbox.DueLane, outbox.StatusInvalid: outbox.DueLane,
@@ -255,8 +255,8 @@ func (l *law) placed(o *operation, row outbox.Row) {
 	l.suspected(o, row)
 }
 
-// suspected holds maybe_since to say what is on record: the claim of the first attempt that may have
-// arrived.
+// suspected checks that maybe_since is the time of the first claim whose attempt may have arrived, as far as
+// is on record.
 func (l *law) suspected(o *operation, row outbox.Row) {
 	suspects := l.history(row.ID).suspects()
 	switch {

@@ -56,7 +56,7 @@ func (l *law) claimed(o *operation, before, after outbox.Row) {
 	l.stage.Happened[map[bool]string{false: "claimed", true: "taken over"}[a.takenOver]]++
 }
 
-// recorded holds a claim to be written on the row as it was made.
+// recorded checks that the row shows the claim as it was made.
 func (l *law) recorded(a *attempt, h *history, before, after outbox.Row) {
 	id := after.ID
 	l.stage.Must(after.Status == outbox.StatusDispatching && after.Token == a.token && after.ClaimedAt.Equal(a.at), "I2", "the claim of %s is not on the row", id)
@@ -77,7 +77,7 @@ func (l *law) recorded(a *attempt, h *history, before, after outbox.Row) {
 		"conservation", "claiming %s changed what had been recorded", id)
 }
 
-// toldClaim is called when a process hears of its claim.
+// toldClaim is called when a process gets the answer to its claim.
 func (l *law) toldClaim(o *operation, row outbox.Row, err error) {
 	if o.by.actor.Dead {
 		return

@@ -11,7 +11,7 @@ import (
 	"github.com/landfall-dev/landfall/internal/outbox"
 )
 
-// told is what a process has been told in its run: what its report must say.
+// told is what a process has learnt in its run: what its report must say.
 type told struct {
 	holds []held
 	ended []ending
@@ -71,7 +71,7 @@ func (t *told) settled(s *outbox.Settlement, err error) {
 	}
 }
 
-// dispatched holds a run's report to what the process has been told.
+// dispatched compares a run's report with what the process has learnt.
 func (l *law) dispatched(p *process, report outbox.Report, err error) {
 	want := map[outbox.Status][]outbox.ID{}
 	var takenOver, ended []outbox.ID
@@ -108,7 +108,7 @@ func sameIDs(a, b []outbox.ID) bool {
 	return slices.Equal(sorted(a), sorted(b))
 }
 
-// observer hears what a run says of itself, as whoever reads logs and metrics does.
+// observer gets what a run reports to logs and metrics.
 type observer struct {
 	process         *process
 	attempts, looks int
@@ -167,7 +167,7 @@ func (l *law) scan(what string, said any) {
 	l.stage.Must(!strings.Contains(text, secret), "I12", "%s reveals it: %s", what, text)
 }
 
-// reconciled holds a reconciler's report to what became of the rows.
+// reconciled compares a reconciler's report with what became of the rows.
 func (l *law) reconciled(p *process, report outbox.ReconcileReport, err error) {
 	want := map[outbox.Status][]outbox.ID{}
 	for _, e := range p.told.ended {

@@ -36,7 +36,7 @@ func (l *law) sending(p *process, row outbox.Row) *attempt {
 	return a
 }
 
-// alone holds concurrency to its bounds, and what was taken over to be sent alone.
+// alone checks the bounds of concurrency, and that a row that was taken over is sent alone.
 func (l *law) alone(p *process, row outbox.Row) {
 	all, here, alone := 0, 0, 0
 	for id, h := range l.histories {
@@ -97,8 +97,8 @@ func (l *law) asking(p *process, row outbox.Row) {
 	l.stage.Must(row.Status == outbox.StatusOutcomeUnknown, "I4", "%s is asked about, and it is %s", row.ID, row.Status)
 }
 
-// mustBeLate holds a final word on a row, as it was read, to come when nothing can arrive any more. What
-// was claimed after it was read is not the word's business: it does not apply to such a row.
+// mustBeLate checks that a row, as it was read, is decided only when no attempt can arrive any more. Claims after
+// the reading do not count: the decision does not apply to a row that was claimed since.
 func (l *law) mustBeLate(p *process, row outbox.Row, what string) {
 	for _, a := range l.history(row.ID).attempts {
 		if a.verdict == suspect {
@@ -120,13 +120,13 @@ func (l *law) answered(p *process, row outbox.Row, answer outbox.Answer) {
 	}
 }
 
-// mustHaveLanded holds a completed row to have taken effect.
+// mustHaveLanded checks that a completed row has taken effect.
 func (l *law) mustHaveLanded(o *operation) {
 	l.world.remote.catchUp()
 	l.stage.Must(len(l.world.remote.effects[o.id()]) > 0 || l.orderOf[o.by].Move == outbox.MarkCompleted, "I5", "%s: completed, and it has not taken effect", o)
 }
 
-// mustBeAskedInTime holds a row of unknown outcome to be looked at when its remote can be asked, or at its
+// mustBeAskedInTime checks that a row of unknown outcome is looked at as soon as its remote can be asked, or at its
 // next look, and not much later.
 func (l *law) mustBeAskedInTime(o *operation, row outbox.Row) {
 	p := o.by.policy(row.Destination)

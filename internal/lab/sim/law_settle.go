@@ -79,7 +79,7 @@ func (l *law) settledByHolder(o *operation, h *history, before, after outbox.Row
 	l.follows(o, h, a, out, before, after)
 }
 
-// follows holds a settlement by the holder to what the table of outcomes allows.
+// follows checks that the table of outcomes allows a settlement by the holder.
 func (l *law) follows(o *operation, h *history, a *attempt, out outbox.Outcome, before, after outbox.Row) {
 	p, maybe := o.by.policy(o.id().Destination), len(h.suspects()) > 0
 	heard := a.answered
@@ -186,7 +186,7 @@ func (l *law) refined(o *operation, before, after outbox.Row) {
 	l.stage.Must(sameRow(filled, after) && before.RemoteRef == "" && before.Status == outbox.StatusOutcomeUnknown, "I7", "%s again changed the row", o)
 }
 
-// toldSettlement is called when a process hears of its settlement.
+// toldSettlement is called when a process gets the answer to its settlement.
 func (l *law) toldSettlement(o *operation, err error) {
 	if o.by.actor.Dead {
 		return
@@ -201,7 +201,7 @@ func (l *law) toldSettlement(o *operation, err error) {
 	o.by.told.settled(o.settlement, err)
 }
 
-// toldPut is called when an application hears of its put.
+// toldPut is called when an application gets the answer to its put.
 func (l *law) toldPut(o *operation, err error) {
 	if o.by.actor.Dead {
 		return

@@ -57,7 +57,7 @@ type plannedRow struct {
 
 // streamOdds are those of the table's stream.
 type streamOdds struct {
-	// told: there is a fast path, which the stream tells of new rows.
+	// told: there is a fast path, and the stream reports new rows to it.
 	told bool
 	lost float64
 	// latest is how late a report may be.
@@ -129,8 +129,8 @@ func (p *plan) hasten(d *stage.Dice) {
 }
 
 // hurry makes a world in which the same rows are given up, resent by people and given up again all the
-// time, while what was asked for before is still under way: what must be told apart then are claims of
-// the same row with the same number.
+// time, while earlier requests are still under way: claims of the same row with the same number must be
+// distinguished then.
 func (p *plan) hurry(d *stage.Dice) {
 	p.length, p.every, p.orders = 8*time.Minute, 10*time.Second, 300
 	p.destinations = p.destinations[:1]

@@ -16,7 +16,7 @@ type access interface {
 	write(ctx context.Context, o *operation) (outbox.Row, error)
 }
 
-// port is the table as one process sees it. It tells the law what the process asks for and what it is told.
+// port is the table as one process sees it. It tells the law about each request of the process and each answer.
 type port struct {
 	process *process
 	access  access

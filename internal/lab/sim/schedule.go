@@ -79,22 +79,30 @@ const claimedBy = "request"
 // dispatch is one invocation of the dispatcher.
 func (w *world) dispatch(part int) {
 	p := w.start("dispatcher", 65*time.Second+w.longestSend()+10*time.Second)
+	w.invoke(p, func(d outbox.Dispatcher) (outbox.Report, error) {
+		d.Part, d.Of = part%p.config.parts, p.config.parts
+		return d.RunOnce(p.actor.Ctx)
+	}, func() {})
+}
+
+// invoke is an invocation that claims and sends. The law looks at what it left before it looks at its report.
+func (w *world) invoke(p *process, run func(outbox.Dispatcher) (outbox.Report, error), look func()) {
 	destinations, err := w.allowed(p)
 	if err != nil {
 		p.actor.Kill()
 		return
 	}
 	o := p.observer()
-	d := outbox.Dispatcher{
+	report, err := run(outbox.Dispatcher{
 		Store: w.open(p), Concurrency: p.config.concurrency, ClaimedBy: claimedBy,
-		Now: p.actor.Now, Rand: p.actor, Observer: o, Part: part % p.config.parts, Of: p.config.parts, Destinations: destinations,
-	}
-	report, err := d.RunOnce(p.actor.Ctx)
-	p.world.stage.Mu.Lock()
-	defer p.world.stage.Mu.Unlock()
+		Now: p.actor.Now, Rand: p.actor, Observer: o, Destinations: destinations,
+	})
+	w.stage.Mu.Lock()
+	defer w.stage.Mu.Unlock()
 	if !p.actor.Dead {
-		p.world.law.dispatched(p, report, err)
-		p.world.stage.Note(p.actor.Number, "ends: %d claimed", report.Claimed())
+		look()
+		w.law.dispatched(p, report, err)
+		w.stage.Note(p.actor.Number, "ends: %d claimed", report.Claimed())
 	}
 	p.end(o, report, err)
 }

@@ -162,7 +162,7 @@ func (x *exchange) depart() bool {
 	return !dead
 }
 
-// answered is an outcome that the process hears, unless its time is over before.
+// answered is an outcome that reaches the process, unless its deadline passes before.
 func (x *exchange) answered(out outbox.Outcome) outbox.Outcome {
 	if x.call.Step(x.ctx) != nil {
 		return outbox.Unknown("", "sim.timeout")

@@ -70,35 +70,19 @@ func shuffle(d *stage.Dice, rows []outbox.Fresh) {
 // deliver is one invocation of the fast path.
 func (w *world) deliver(rows []outbox.Fresh) {
 	p := w.start(fastPath, fastPathClaimsFor+w.longestSend()+20*time.Second)
-	destinations, err := w.allowed(p)
-	if err != nil {
-		p.actor.Kill()
-		return
-	}
-	o := p.observer()
-	d := outbox.Dispatcher{
-		Store: w.open(p), Concurrency: p.config.concurrency, ClaimedBy: claimedBy,
-		Now: p.actor.Now, Rand: p.actor, Observer: o, Destinations: destinations,
-	}
-	if w.plan.varied.stalls {
-		d.Stalls = &w.stalls
-	}
-	report, err := d.RunFastPath(p.actor.Ctx, rows)
-	p.world.stage.Mu.Lock()
-	defer p.world.stage.Mu.Unlock()
-	if !p.actor.Dead {
-		p.world.law.delivered(p, rows)
-		p.world.law.dispatched(p, report, err)
-		p.world.stage.Note(p.actor.Number, "ends: %d claimed", report.Claimed())
-	}
-	p.end(o, report, err)
+	w.invoke(p, func(d outbox.Dispatcher) (outbox.Report, error) {
+		if w.plan.varied.stalls {
+			d.Stalls = &w.stalls
+		}
+		return d.RunFastPath(p.actor.Ctx, rows)
+	}, func() { w.law.delivered(p, rows) })
 }
 
 // sends reports whether the process is one that claims and sends.
 func (p *process) sends() bool { return p.actor.Kind == "dispatcher" || p.actor.Kind == fastPath }
 
-// onTime holds a claim to be of a row that is due: for the sweep, by its own clock; for the fast path, within the head
-// start that its configuration gives, and by the writer's clock if that is ahead by no more than clocks may be.
+// onTime checks that a claimed row is due: for the sweep, by its own clock; for the fast path, within the head start of
+// its configuration, and by the writer's clock if that is ahead by no more than clocks may differ.
 func (l *law) onTime(o *operation, before outbox.Row) {
 	c, limit := o.claim, o.claim.At
 	if o.by.actor.Kind == fastPath {
@@ -111,7 +95,7 @@ func (l *law) onTime(o *operation, before outbox.Row) {
 	l.stage.Must(!before.LaneAt.After(limit), "schedule", "%s was claimed %v before it was due", c.ID, before.LaneAt.Sub(limit))
 }
 
-// delivered holds a run of the fast path that ended before its time to have asked for every row that it was told of.
+// delivered checks that a run of the fast path that ended before its time asked for every row that was reported to it.
 func (l *law) delivered(p *process, rows []outbox.Fresh) {
 	if time.Since(p.runs) >= fastPathClaimsFor {
 		return
@@ -141,7 +125,7 @@ func (l *law) holdsUp(p *process, destination string, began time.Time) {
 	}
 }
 
-// mustNotBeNew holds the fast path to be granted a row that is new and for now.
+// mustNotBeNew checks that the fast path was not refused a row that is new and due.
 func (l *law) mustNotBeNew(o *operation, row outbox.Row) {
 	if o.claim == nil || o.by.actor.Kind != fastPath {
 		return

@@ -35,7 +35,7 @@ type Options struct {
 	// SDK has the processes use DynamoDB in process through the SDK, instead of the store in memory.
 	SDK   bool
 	Trace bool
-	// Violated hears of each violation at once, even if the world comes to no end. Optional.
+	// Violated is called for each violation at once, even if the world never ends. Optional.
 	Violated func(Violation)
 }
 
