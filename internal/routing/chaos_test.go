@@ -143,7 +143,7 @@ func playChaos(t *testing.T, d *dice) {
 	for range 3 {
 		processes.Go(func() {
 			for range 60 {
-				c := &chaos{&faults{world: w, lost: map[int]bool{}, failed: map[int]bool{}}, d, 0.05}
+				c := &chaos{&faults{rig: w, lost: map[int]bool{}, failed: map[int]bool{}}, d, 0.05}
 				if d.chance(0.2) {
 					c.cut = 1 + d.n(8)
 				}

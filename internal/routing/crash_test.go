@@ -63,28 +63,28 @@ func (f *faults) Snapshot(ctx context.Context, group string) (s routing.Snapshot
 }
 
 func (f *faults) Hold(ctx context.Context, holds []routing.Hold) (errs []error) {
-	if !f.call(func() { errs = f.world.Hold(ctx, holds) }) {
+	if !f.call(func() { errs = f.rig.Hold(ctx, holds) }) {
 		return nil
 	}
 	return errs
 }
 
 func (f *faults) Delete(ctx context.Context, messages []routing.Incoming) (errs []error) {
-	if !f.call(func() { errs = f.world.Delete(ctx, messages) }) {
+	if !f.call(func() { errs = f.rig.Delete(ctx, messages) }) {
 		return nil
 	}
 	return errs
 }
 
 func (f *faults) Forward(ctx context.Context, forwards []routing.Forward) (answers []routing.Answer) {
-	if !f.call(func() { answers = f.world.Forward(ctx, forwards) }) {
+	if !f.call(func() { answers = f.rig.Forward(ctx, forwards) }) {
 		return nil
 	}
 	return answers
 }
 
 func (f *faults) Bury(ctx context.Context, letters []routing.DeadLetter) (errs []error) {
-	if !f.call(func() { errs = f.world.Bury(ctx, letters) }) {
+	if !f.call(func() { errs = f.rig.Bury(ctx, letters) }) {
 		return nil
 	}
 	return errs
@@ -146,7 +146,7 @@ var scenarios = map[string]struct {
 func runScenario(t *testing.T, name, what string, visibility time.Duration, f *faults) (calls int) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newRig(t)
-		w.visibility, f.world = visibility, w
+		w.visibility, f.rig = visibility, w
 		s := scenarios[name]
 		s.set(w)
 		w.function(first{})
@@ -225,7 +225,7 @@ func TestLostAnswerOfAWriteCausesNoDelay(t *testing.T) {
 	onRig(t, "assignment", func(w *rig) {
 		w.consumer("a", w.accepts(0))
 		w.send("m1")
-		f := &faults{world: w, lost: map[int]bool{2: true}} // after the snapshot
+		f := &faults{rig: w, lost: map[int]bool{2: true}} // after the snapshot
 		w.router = f.between()
 		if h := w.invoke(w.receive())[0]; h.Err != nil || h.Forwards != 1 {
 			t.Errorf("%+v", h)
@@ -241,7 +241,7 @@ func TestBatchSharesCalls(t *testing.T) {
 			w.send(fmt.Sprint("m", i))
 		}
 		calls := func(want int, what string) {
-			f := &faults{world: w}
+			f := &faults{rig: w}
 			w.router = f.between()
 			w.invoke(w.receive())
 			w.expect("calls for "+what, f.calls, want)

@@ -30,7 +30,7 @@ type mail struct {
 
 func newMail(w *couriers, ids ...string) *mail {
 	m := &mail{
-		world: w, kept: map[string]*routing.Incoming{}, shownAt: map[string]time.Time{},
+		couriers: w, kept: map[string]*routing.Incoming{}, shownAt: map[string]time.Time{},
 		accepted: map[string]int{}, letters: map[string][]routing.Reason{},
 	}
 	for _, id := range ids {
