@@ -138,7 +138,7 @@ func TestEventsAreReadOrKept(t *testing.T) {
 		}
 	}
 	for _, event := range []string{`{}`, `{"Records": []}`, `{"Records": null}`, `{"Records": {}}`, `{"part": 0, "of": 1}`, `[]`, `"hello"`, `null`} {
-		if result := r.Invoke(event); result.FunctionError == "" || !strings.Contains(string(result.Payload), "connected to something else") {
+		if result := r.Invoke(event); result.FunctionError == "" || !strings.Contains(string(result.Payload), "connect the function to an ingress queue") {
 			t.Errorf("%s: %s %s, want a visible error", event, result.FunctionError, result.Payload)
 		}
 	}

@@ -25,7 +25,7 @@ func newAWSReceipts(w *routerWorld) *awsReceipts {
 	r.table.Subject = func(pk string) any { return pk }
 	r.table.Tried = func(o *operation, before, after stagedb.Item, granted bool) {
 		was, is := decoded(o.move.ID, before), decoded(o.move.ID, after)
-		if was.State == unreadable && is.Reason == routingdb.ReasonInvalid { // who was refused ended it
+		if was.State == unreadable && is.Reason == routingdb.ReasonInvalid { // the refused process ended it
 			w.law.unasked(before, after)
 			return
 		}

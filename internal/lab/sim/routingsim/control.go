@@ -18,8 +18,8 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// newControl is the control table of a world, in a DynamoDB in process. Nothing happens to its client: those who read
-// through it have trouble of their own.
+// newControl is the control table of a world, in a DynamoDB in process. Its client never fails: each process that reads
+// through it has failures of its own.
 func newControl() (*dynamodb.Client, *routingdb.Control) {
 	client := dynamodb.NewFromConfig(localaws.New(localaws.Options{KeepEntries: 1}).Config("control"))
 	if _, err := client.CreateTable(context.Background(), routingdb.ControlTable(schema.ControlTable)); err != nil {
@@ -101,14 +101,14 @@ func (i *instance) read(g *group) (routing.Snapshot, error) {
 	return s, nil
 }
 
-// spoilMember writes something about a member that nobody can read.
+// spoilMember writes an unreadable item about a member.
 func (g *group) spoilMember(id string) {
 	g.put(schema.MemberItem+schema.Separator+id, map[string]types.AttributeValue{
 		schema.Target: text(target(id)), schema.Weight: text(secret),
 	})
 }
 
-// spoilRoute writes a routing function that nobody can read.
+// spoilRoute writes an unreadable routing function.
 func (g *group) spoilRoute() {
 	g.put(schema.RouteItem, map[string]types.AttributeValue{schema.RouteArgument: text(secret)})
 }

@@ -50,7 +50,7 @@ func (f *forwarderPort) one(ctx context.Context, c *stage.Call, forward routing.
 	if i < 0 {
 		w.stage.Mu.Lock()
 		defer w.stage.Mu.Unlock()
-		w.stage.Violated("I10", "%s is forwarded to %q, whom nobody knows", forward.Message.ID, forward.Consumer.ID)
+		w.stage.Violated("I10", "%s is forwarded to %q, an unknown consumer", forward.Message.ID, forward.Consumer.ID)
 		return routing.Answer{}
 	}
 	who := &g.plan.consumers[i]

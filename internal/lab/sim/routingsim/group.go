@@ -23,11 +23,11 @@ type group struct {
 	said       map[string]*said
 	// since is when what makes a consumer a member last changed.
 	since map[string]time.Time
-	// hidden: there is no such group until then.
+	// hidden is the time until which the configuration lacks the group.
 	hidden time.Time
 	// swaps counts the routing functions so far, route is the one that routes: 0 is that of the configuration.
 	swaps, route int
-	// gone are the consumers whose queue is no more.
+	// gone are the consumers whose queue was deleted.
 	gone map[string]bool
 	// works counts what each consumer has taken and not finished.
 	works map[string]int64
@@ -40,7 +40,7 @@ type said struct {
 	lease    time.Time
 	limit    int64
 	target   string
-	// spoilt: a foreign hand has written something that nobody can read. Then a consumer of the configuration drains, and
+	// spoilt: another program has written an unreadable item. Then a consumer of the configuration drains, and
 	// no other consumer is a member by it.
 	spoilt bool
 }
@@ -143,7 +143,7 @@ func (g *group) leave(id string) {
 	delete(g.said, id)
 }
 
-// renew moves the end of a lease, of who has one.
+// renew moves the end of a lease, if the consumer has one.
 func (g *group) renew(id string, until time.Time) {
 	s, err := g.said[id], g.world.control.Renew(context.Background(), g.plan.name, id, until)
 	if s == nil || s.lease.IsZero() {
@@ -166,7 +166,7 @@ func (g *group) resetRoute() {
 	g.route = 0
 }
 
-// change is what somebody does to the group.
+// change applies one planned change to the group.
 func (g *group) change(c change) {
 	g.world.stage.Events++
 	id, before := "", g.members()

@@ -47,7 +47,7 @@ func (w *routerWorld) start(kind string, timeout, skew time.Duration) (*process,
 	return p, d
 }
 
-// poll is who asks a queue for messages and invokes the router about them, until the world ends.
+// poll receives messages from a queue and invokes the router with them, until the world ends.
 func (q *ingressQueue) poll(slot int) {
 	sleep := func(d time.Duration) {
 		_ = stage.SleepUntil(context.Background(), q.stage.Instant(time.Now().Add(d), slot))

@@ -8,8 +8,8 @@ import (
 	"github.com/landfall-dev/landfall/internal/routing"
 )
 
-// law knows what happened to each message and says what must not have. Its methods are called with the stage's
-// mutex held.
+// law records what happens to each message and reports what must not happen. Its methods are called with the stage's mutex
+// held.
 type law struct {
 	stage   *stage.Stage
 	world   *routerWorld
@@ -85,7 +85,7 @@ func (r *record) owned(consumer string) {
 func (l *law) record(id routing.ID) *record {
 	r := l.records[id]
 	if r == nil {
-		l.stage.Violated("I11", "%s: nobody sent such a message", id)
+		l.stage.Violated("I11", "%s: the message was never sent", id)
 		r = &record{id: id}
 	}
 	return r
@@ -105,7 +105,7 @@ func (l *law) redriven(id routing.ID, m *message) {
 	l.stage.Happened["given up by the queue"]++
 	r := l.record(id)
 	r.redriven = true
-	final := r.state == routing.Accepted || r.state == routing.Dead // somebody may be about to bury it
+	final := r.state == routing.Accepted || r.state == routing.Dead // an invocation may be about to bury it
 	l.stage.Must(final || m.routed < backstop(m.receives), "backstop", "%s is given up by its queue after %d receives, and was routed at its %dth",
 		id, m.receives, m.routed)
 }

@@ -27,7 +27,7 @@ func (l *law) asked(i *instance, p *process, group string, q routing.Question) {
 	id := routing.ID{Group: group, Message: q.Message.ID}
 	r, now := l.record(id), p.told.receipts[id]
 	l.scanPrinted("a question", q.Message)
-	l.stage.Must(len(q.Candidates) > 0, "choice", "nobody is to be chosen from for %s", id)
+	l.stage.Must(len(q.Candidates) > 0, "choice", "there are no candidates for %s", id)
 	l.stage.Must(q.Attempt == now.Attempt+1 || p.told.twice(id), "choice", "attempt %d of %s is asked for after attempt %d",
 		q.Attempt, id, now.Attempt)
 	alive := live(p.told.snapshots[group], i.clock())
@@ -38,7 +38,7 @@ func (l *law) asked(i *instance, p *process, group string, q routing.Question) {
 		given := p.told.given[lapse{group, c.ID}]
 		l.stage.Must(p.told.vague || c.CurrentInFlight == in.CurrentInFlight+given, "choice", "%s has %d in flight and was given %d, and a function is told of %d",
 			c.ID, in.CurrentInFlight, given, c.CurrentInFlight)
-		l.stage.Must(slices.Contains(alive, c.ID), "choice", "%s is a candidate for %s, and no live member", c.ID, id)
+		l.stage.Must(slices.Contains(alive, c.ID), "choice", "%s is a candidate for %s, and not a live member", c.ID, id)
 		for _, a := range r.attempts[:min(q.Attempt-1, len(r.attempts))] {
 			l.stage.Must(a.consumer != c.ID, "I10", "%s is a candidate for %s, which has moved on from it", c.ID, id)
 			other, there := p.told.snapshots[group].Consumer(a.consumer)
@@ -92,8 +92,8 @@ func (l *law) choosing(p *process, m routing.Move, must func(bool, string, strin
 }
 
 // later notes a deadline.
-func later(known map[lapse]time.Time, who lapse, deadline time.Time) {
-	if deadline.After(known[who]) {
-		known[who] = deadline
+func later(known map[lapse]time.Time, key lapse, deadline time.Time) {
+	if deadline.After(known[key]) {
+		known[key] = deadline
 	}
 }

@@ -29,11 +29,11 @@ func (l *law) moving(i *instance, m routing.Move) {
 		must(from.State == routing.Pending || from.State == routing.Declined, "I9", "it is "+string(from.State))
 		switch m.End {
 		case routing.EndLapsed:
-			must(!m.Seen.Before(from.Deadline) && from.State == routing.Pending, "schedule", "its deadline has not come")
+			must(!m.Seen.Before(from.Deadline) && from.State == routing.Pending, "schedule", "its deadline has not passed")
 			must(!from.OnDelivery, "I9", "it may have been delivered")
 			later(i.lapses, lapse{m.Group, from.Consumer}, from.Deadline)
 		case routing.EndDeclined:
-			must(from.State == routing.Declined, "I9", "nobody declined")
+			must(from.State == routing.Declined, "I9", "no consumer declined")
 		case routing.EndRefused, routing.EndErrored:
 			kind := map[routing.End]routing.AnswerKind{routing.EndRefused: routing.NotTaken, routing.EndErrored: routing.Failed}[m.End]
 			answers, noted := p.told.answers[from.Token], nowhere(from)
@@ -41,7 +41,7 @@ func (l *law) moving(i *instance, m routing.Move) {
 			must(m.End == routing.EndRefused || !from.OnDelivery, "I9", "a function that fails may have done it")
 			must(!from.OnDelivery || noted || p.told.wrote[cmp.Or(from.Mark, from.Token)], "I9", "another invocation may have delivered it")
 		default:
-			must(false, "I9", "it says not why")
+			must(false, "I9", "it gives no reason")
 		}
 	case routing.Extend:
 		answers := p.told.answers[from.Token]
@@ -53,14 +53,14 @@ func (l *law) moving(i *instance, m routing.Move) {
 		case from.OnDelivery:
 			must(nowhere(from), "I9", "it may have been delivered")
 		default:
-			must(!m.At.Before(from.Deadline), "schedule", "its deadline has not come")
+			must(!m.At.Before(from.Deadline), "schedule", "its deadline has not passed")
 			later(i.lapses, lapse{m.Group, from.Consumer}, from.Deadline)
 		}
 		must(len(others) == 0 || from.OnDelivery, "effort", fmt.Sprintf("%v are there", others))
-		must(slices.Contains(live(s, m.At), from.Consumer) || from.OnDelivery, "effort", from.Consumer+" is no live member")
+		must(slices.Contains(live(s, m.At), from.Consumer) || from.OnDelivery, "effort", from.Consumer+" is not a live member")
 		must(m.Deadline.Equal(m.At.Add(s.Policy.AcceptTimeout)), "schedule", "the deadline is another")
 	case routing.Accept:
-		must(from.OnDelivery && slices.Contains(p.told.answers[from.Token], routing.Taken), "I9", "nobody took it")
+		must(from.OnDelivery && slices.Contains(p.told.answers[from.Token], routing.Taken), "I9", "no consumer took it")
 	case routing.Kill:
 		l.killing(p, m, others, must)
 	}
@@ -109,8 +109,8 @@ func (l *law) killing(p *process, m routing.Move, others []string, must func(boo
 		member, there := s.Consumer(from.Consumer)
 		gone := !there || !member.LeaseUntil.IsZero() && !m.At.Before(member.LeaseUntil)
 		must(len(others) == 0 && from.State != "" && (from.State == routing.Declined || gone), "effort",
-			fmt.Sprintf("somebody is left: %v", others))
+			fmt.Sprintf("consumers are left: %v", others))
 	default:
-		must(false, "I11", "it says not why")
+		must(false, "I11", "it gives no reason")
 	}
 }

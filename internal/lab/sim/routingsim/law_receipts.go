@@ -31,7 +31,7 @@ func (l *law) observe(o *operation, before, after routing.Receipt, granted bool)
 		l.stage.Must(r.state == "", "I9", "%s is assigned though it has a receipt", m.ID)
 		l.begins(r, m)
 	case routing.Reassign:
-		l.stage.Must(same, "I9", "%s is reassigned by who knows nothing of its attempt", m.ID)
+		l.stage.Must(same, "I9", "%s is reassigned by a process that does not know its attempt", m.ID)
 		l.stage.Must(!was.onDelivery || !was.again, "I9", "%s leaves %s though it may have been delivered", m.ID, was.consumer)
 		l.stage.Must((m.End == routing.EndDeclined) == (r.state == routing.Declined), "I9", "%s leaves a %s attempt as %s",
 			m.ID, r.state, m.End)
@@ -59,7 +59,7 @@ func (l *law) observe(o *operation, before, after routing.Receipt, granted bool)
 			"%s is declined under attempt %d, and is %s", m.ID, m.From.Attempt, r.state)
 		r.state = routing.Declined
 	case routing.Kill:
-		l.stage.Must(same || was == nil && m.From.State == "", "I9", "%s is given up by who knows nothing of its attempt", m.ID)
+		l.stage.Must(same || was == nil && m.From.State == "", "I9", "%s is given up by a process that does not know its attempt", m.ID)
 		r.state, r.reason = routing.Dead, m.Reason
 	}
 	l.stage.Happened[happened(m)]++

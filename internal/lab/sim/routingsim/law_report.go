@@ -8,7 +8,7 @@ import (
 	"github.com/landfall-dev/landfall/internal/routing"
 )
 
-// misled reports whether a routing function named somebody for a message who is no candidate.
+// misled reports whether a routing function named a consumer for a message that was not a candidate.
 func (t *told) misled(id routing.ID) bool {
 	for key, picks := range t.picks {
 		for _, pick := range picks {
@@ -42,7 +42,7 @@ func (l *law) routed(i *instance, batch []routing.Incoming, handled []routing.Ha
 		says(!t.buried[in.Handle] || tried, "it is buried, and not deleted; kept", h.Kept)
 		says(h.Receipt.State != routing.Accepted || tried || h.GivenBack, "it is accepted, and not deleted; kept", h.Kept)
 		var unknown *routing.UnknownConsumerSelectedError
-		says(!errors.As(h.Err, &unknown) || t.misled(id), "nobody was named that is no candidate, and it says", h.Err)
+		says(!errors.As(h.Err, &unknown) || t.misled(id), "every named consumer was a candidate, and it reports", h.Err)
 		reroutes[id] += len(h.Reroutes)
 		if !t.trouble && h.Err == nil && !h.GivenBack {
 			m.routed = max(m.routed, in.Receives)

@@ -11,7 +11,7 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// unasked is called when a receipt changed without a move: a foreign hand broke it, or who read it then ended it.
+// unasked is called when a receipt changed without a move: another program broke it, or the process that read it then ended it.
 func (l *law) unasked(before, after stagedb.Item) {
 	l.stage.Events++
 	pk := after[schema.PK].(*types.AttributeValueMemberS).Value

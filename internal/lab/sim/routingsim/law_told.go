@@ -27,7 +27,7 @@ type told struct {
 	held    map[string]time.Duration
 	// late are the attempts that were past their deadline when it began.
 	late []*attempt
-	// given counts the messages that the batch gave a consumer; vague says that nobody can know.
+	// given counts the messages that the batch gave a consumer; vague says that the number is uncertain.
 	given map[lapse]int64
 	vague bool
 	// batch is what it was given.

@@ -28,7 +28,7 @@ type plannedGroup struct {
 	visibility time.Duration // of the queue
 	batch      int           // messages an invocation is given at most
 	pollers    int           // invocations at once
-	// deletes: the router deletes by itself what has come to its end; else who invokes it does.
+	// deletes: the router itself deletes what has come to its end; otherwise its invoker does.
 	deletes bool
 	// uncounted: the queue does not say how often it handed a message out.
 	uncounted bool
@@ -61,7 +61,7 @@ type functionOdds struct{ panics, hangs, deaf, unknown, tried, nobody, fails, me
 // router is invoked, of not invoking it at all, of handing out again what was deleted, of honouring an old handle.
 type queueOdds struct{ double, wait, throttle, ghost, old float64 }
 
-// change is what somebody does to a group in mid-run.
+// change is a change of a group in mid-run.
 type change struct {
 	at time.Duration
 	// what is done, to a consumer if it is about one.
@@ -82,7 +82,7 @@ const (
 	renews
 	copies       // it joins with the target of another
 	deploys      // it is one of the configuration, or is not any more
-	spoilsMember // a foreign hand writes about it what nobody can read
+	spoilsMember // another program writes an unreadable item about it
 	vanishes
 	returns
 	swapsFunction
@@ -90,11 +90,11 @@ const (
 	spoilsFunction
 	resetsFunction
 	changesPolicy
-	hides // there is no such group for a while
+	hides // the configuration lacks the group for a while
 	changeKinds
 )
 
-// send is a message that somebody puts into the ingress queue of a group.
+// send is a message that is put into the ingress queue of a group.
 type send struct {
 	group int
 	id    string
@@ -106,7 +106,7 @@ type send struct {
 // of is the id of its message.
 func (s send) of(p plan) routing.ID { return routing.ID{Group: p.groups[s.group].name, Message: s.id} }
 
-// spoil is a foreign hand that writes a receipt of broken form.
+// spoil is another program that writes a receipt of broken form.
 type spoil struct {
 	at   time.Duration
 	send int
@@ -148,7 +148,7 @@ func newPlan(seed uint64) plan {
 }
 
 // hurry makes a world in which several invocations have the same message all the time, and each is slow: what must be
-// told apart then are attempts of which nobody knows who forwarded them, and messages that are accepted while they are
+// told apart then are attempts that an unknown invocation forwarded, and messages that are accepted while they are
 // given up.
 func (p *plan) hurry(d *stage.Dice) {
 	p.odds.Slow, p.odds.LongestAnswer = 0.9, 10*time.Second

@@ -22,7 +22,7 @@ type ingressQueue struct {
 	messages []*message
 }
 
-// message is one that somebody sent; several may have the same id.
+// message is a message that was sent; several may have the same id.
 type message struct {
 	send      *send
 	number    int
@@ -98,7 +98,7 @@ func (q *ingressQueue) next() (at time.Time, open bool) {
 	return at, open
 }
 
-// handleMark begins every handle: who has one may delete a message.
+// handleMark begins every handle: a handle can delete a message.
 const handleMark = "h4ndl3"
 
 var errExpired = errors.New("the handle has expired")
