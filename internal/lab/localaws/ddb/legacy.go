@@ -11,17 +11,6 @@ import (
 	"github.com/landfall-dev/landfall/internal/lab/localaws/wire"
 )
 
-// legacy are the parameters that expressions have replaced. The object mappers of the SDKs for .NET and Java still send them.
-type legacy struct {
-	AttributesToGet     []string                   `json:",omitempty"`
-	AttributeUpdates    map[string]attributeUpdate `json:",omitempty"`
-	ConditionalOperator string                     `json:",omitempty"`
-	Expected            map[string]comparison      `json:",omitempty"`
-	KeyConditions       map[string]comparison      `json:",omitempty"`
-	QueryFilter         map[string]comparison      `json:",omitempty"`
-	ScanFilter          map[string]comparison      `json:",omitempty"`
-}
-
 type attributeUpdate struct {
 	Action string
 	Value  *value
@@ -36,7 +25,7 @@ type comparison struct {
 }
 
 // value is an attribute value that stands alone.
-type value struct{ attr.Value }
+type value struct{ Value attr.Value }
 
 // UnmarshalJSON reads it.
 func (v *value) UnmarshalJSON(data []byte) error {
@@ -47,50 +36,50 @@ func (v *value) UnmarshalJSON(data []byte) error {
 }
 
 // check is an error if a parameter is there beside those that have replaced it, or contradicts itself.
-func (l *legacy) check(expressions []string) error {
+func (p *params) checkLegacy(expressions []string) error {
 	there := map[string]bool{
-		"AttributesToGet": l.AttributesToGet != nil, "AttributeUpdates": l.AttributeUpdates != nil,
-		"ConditionalOperator": l.ConditionalOperator != "", "Expected": l.Expected != nil,
-		"KeyConditions": l.KeyConditions != nil, "QueryFilter": l.QueryFilter != nil, "ScanFilter": l.ScanFilter != nil,
+		"AttributesToGet": p.AttributesToGet != nil, "AttributeUpdates": p.AttributeUpdates != nil,
+		"ConditionalOperator": p.ConditionalOperator != "", "Expected": p.Expected != nil,
+		"KeyConditions": p.KeyConditions != nil, "QueryFilter": p.QueryFilter != nil, "ScanFilter": p.ScanFilter != nil,
 	}
 	maps.DeleteFunc(there, func(_ string, is bool) bool { return !is })
 	old, given := strings.Join(slices.Sorted(maps.Keys(there)), ", "), strings.Join(expressions, ", ")
-	names := slices.Sorted(slices.Values(l.AttributesToGet))
-	var c constraints
-	c.Enum("conditionalOperator", l.ConditionalOperator, "OR", "AND")
-	joined := len(l.Expected) + len(l.QueryFilter) + len(l.ScanFilter)
+	names := slices.Sorted(slices.Values(p.AttributesToGet))
+	var c wire.Constraints
+	c.Enum("conditionalOperator", p.ConditionalOperator, "OR", "AND")
+	joined := len(p.Expected) + len(p.QueryFilter) + len(p.ScanFilter)
 	return cmp.Or(
 		wire.Forbid(old != "" && given != "",
 			"Can not use both expression and non-expression parameters in the same request: Non-expression "+
 				"parameters: {%s} Expression parameters: {%s}", old, given),
 		c.Err(),
-		wire.Forbid(l.ConditionalOperator != "" && joined == 0, "ConditionalOperator cannot be used without Filter or Expected"),
-		wire.Forbid(l.ConditionalOperator != "" && joined == 1,
+		wire.Forbid(p.ConditionalOperator != "" && joined == 0, "ConditionalOperator cannot be used without Filter or Expected"),
+		wire.Forbid(p.ConditionalOperator != "" && joined == 1,
 			"ConditionalOperator can only be used when Filter or Expected has two or more elements"),
-		wire.Forbid(len(slices.Compact(names)) < len(l.AttributesToGet), invalidParameters+"Duplicate value in attribute name: %v", l.AttributesToGet),
+		wire.Forbid(len(slices.Compact(names)) < len(p.AttributesToGet), invalidParameters+"Duplicate value in attribute name: %v", p.AttributesToGet),
 	)
 }
 
 // projection is that of AttributesToGet, nil if it is not there.
-func (l *legacy) projection() *expr.Projection {
-	if len(l.AttributesToGet) == 0 {
+func (p *params) legacyProjection() *expr.Projection {
+	if len(p.AttributesToGet) == 0 {
 		return nil
 	}
-	paths := make([]expr.Path, len(l.AttributesToGet))
-	for i, name := range l.AttributesToGet {
+	paths := make([]expr.Path, len(p.AttributesToGet))
+	for i, name := range p.AttributesToGet {
 		paths[i] = expr.Path{{Name: name}}
 	}
 	return expr.Project(paths)
 }
 
 // updates is the update of AttributeUpdates, nil if there are none.
-func (e *expressions) updates(l *legacy) *expr.Update {
-	if e.err != nil || len(l.AttributeUpdates) == 0 {
+func (e *expressions) updates(p *params) *expr.Update {
+	if e.err != nil || len(p.AttributeUpdates) == 0 {
 		return nil
 	}
 	changes := map[string]expr.Change{}
-	for name, u := range l.AttributeUpdates {
-		var c constraints
+	for name, u := range p.AttributeUpdates {
+		var c wire.Constraints
 		c.Enum("attributeUpdates."+name+".member.action", u.Action, "ADD", "PUT", "DELETE")
 		e.err = cmp.Or(e.err, c.Err())
 		change := expr.Change{Action: cmp.Or(u.Action, "PUT")}

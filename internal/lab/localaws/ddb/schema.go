@@ -31,8 +31,8 @@ func (spec *tableSpec) table() (*table, error) {
 	if spec.TableName == nil {
 		return t, wire.Validation("The parameter 'TableName' is required but was not present in the request")
 	}
-	var c constraints
-	t.name = c.newTableName(spec.TableName, 3)
+	var c wire.Constraints
+	t.name = newTableName(&c, spec.TableName, 3)
 	spec.constrain(&c)
 	if err := cmp.Or(c.Err(), spec.checkBilling()); err != nil {
 		return t, err
@@ -59,7 +59,7 @@ func (spec *tableSpec) table() (*table, error) {
 }
 
 // constrain finds what no table can have.
-func (spec *tableSpec) constrain(c *constraints) {
+func (spec *tableSpec) constrain(c *wire.Constraints) {
 	c.Enum("billingMode", spec.BillingMode, "PROVISIONED", "PAY_PER_REQUEST")
 	c.Enum("tableClass", spec.TableClass, "STANDARD", "STANDARD_INFREQUENT_ACCESS")
 	c.Required("keySchema", spec.KeySchema != nil)
@@ -87,7 +87,7 @@ func (spec *tableSpec) constrain(c *constraints) {
 	}
 }
 
-func constrainKeys(c *constraints, at string, keys []keyElement) {
+func constrainKeys(c *wire.Constraints, at string, keys []keyElement) {
 	if keys != nil {
 		c.List(at, len(keys), 2)
 	}

@@ -122,8 +122,8 @@ type tableInput struct{ TableName *string }
 
 // onExisting is an operation on a table as such. It consumes nothing.
 func (db *DB) onExisting(in *tableInput, run func(*job, *table) (any, error)) (operation, error) {
-	var c constraints
-	name := c.tableName(in.TableName)
+	var c wire.Constraints
+	name := tableName(&c, in.TableName)
 	return operation{resource: name, run: func(j *job) (any, error) {
 		t := db.tables[name]
 		if t == nil {
@@ -158,7 +158,7 @@ type listInput struct {
 }
 
 func (db *DB) listTables(in *listInput) (operation, error) {
-	var c constraints
+	var c wire.Constraints
 	c.Number("limit", in.Limit, 1, 100)
 	limit := 100
 	if in.Limit != nil {
