@@ -174,17 +174,17 @@ func (a *Account) exchange(r *http.Request) (wire.Answer, error) {
 		return a.refuse(entry, err), nil
 	}
 	ctx := r.Context()
-	outcome, fault, err := a.perform(ctx, op, entry)
+	done, fault, err := a.perform(ctx, op, entry)
 	if err != nil {
 		return wire.Answer{}, err
 	}
 	switch {
 	case fault.LoseAnswer:
 		return wire.Answer{}, errCut
-	case fault.SpoilAnswer && outcome.Err == nil:
-		outcome.Err = op.Run(time.Now(), faults.Fault{Error: faults.Internal}).Err // no work: only the service's words for it
+	case fault.SpoilAnswer && done.result.Err == nil:
+		done.result.Err = op.Run(time.Now(), faults.Fault{Error: faults.Internal}).Err // no work: only the service's words for it
 	}
-	return wire.Encode(requestID(outcome.seq), outcome.Answer, outcome.Err), nil
+	return wire.Encode(requestID(done.seq), done.result.Answer, done.result.Err), nil
 }
 
 func (a *Account) decode(req *wire.Request, entry *ledger.Entry) (wire.Operation, error) {
@@ -193,10 +193,7 @@ func (a *Account) decode(req *wire.Request, entry *ledger.Entry) (wire.Operation
 		return nil, wire.Protocol("UnknownOperationException", "the service %s is not part of the local AWS", req.Target)
 	}
 	entry.Service = service.Name()
-	if bound, ok := service.(wire.Bound); ok {
-		service = bound.Bind(req)
-	}
-	return service.Decode(req.Operation, req.Body)
+	return service.Decode(req)
 }
 
 // refuse answers a request that is wrong by itself: it consumes nothing, and no plan is asked.
@@ -221,9 +218,10 @@ func typeOf(err error) string {
 	return "InternalFailure"
 }
 
+// outcome is what became of the request with a number.
 type outcome struct {
-	wire.Outcome
-	seq uint64
+	seq    uint64
+	result wire.Outcome
 }
 
 // perform runs an operation at its time. If the caller gives up meanwhile, the work is still done at its time; but one
@@ -264,15 +262,15 @@ func (a *Account) begin(op wire.Operation, entry *ledger.Entry, out *outcome, co
 			look = result.Wait.Look
 			return result.Wait.Until
 		}
-		*out = outcome{result, entry.Seq}
-		entry.Time, entry.Costs, entry.Billed = now, out.Costs, out.Billed
-		if out.Err != nil {
-			entry.Error = typeOf(out.Err)
+		*out = outcome{entry.Seq, result}
+		entry.Time, entry.Costs, entry.Billed = now, result.Costs, result.Billed
+		if result.Err != nil {
+			entry.Error = typeOf(result.Err)
 		}
 		a.ledger.Record(*entry)
-		if out.Commit != nil {
+		if result.Commit != nil {
 			*commit = a.schedule(now.Add(fault.During), entry.Seq, func(now time.Time) time.Time {
-				out.Commit(now)
+				result.Commit(now)
 				return time.Time{}
 			})
 		}

@@ -80,7 +80,7 @@ func (o operation) Run(now time.Time, f faults.Fault) wire.Outcome {
 }
 
 // operations are what the service can do.
-var operations = map[string]func(*DB, []byte) (wire.Operation, error){
+var operations = wire.Operations[*DB]{
 	"BatchGetItem":       wire.Reading((*DB).batchGetItem),
 	"BatchWriteItem":     wire.Reading((*DB).batchWriteItem),
 	"CreateTable":        wire.Reading((*DB).createTable),
@@ -100,12 +100,8 @@ var operations = map[string]func(*DB, []byte) (wire.Operation, error){
 }
 
 // Decode reads and checks a request as far as that is possible without looking at tables.
-func (db *DB) Decode(name string, body []byte) (wire.Operation, error) {
-	read, ok := operations[name]
-	if !ok {
-		return nil, wire.Protocol("UnknownOperationException", "the operation %s is not part of the local DynamoDB", name)
-	}
-	op, err := read(db, body)
+func (db *DB) Decode(r *wire.Request) (wire.Operation, error) {
+	op, err := operations.Decode("DynamoDB", db, r)
 	return op, decodeError(err)
 }
 

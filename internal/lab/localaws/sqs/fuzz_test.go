@@ -40,7 +40,7 @@ var requests = map[string]string{
 
 // ask runs a request, to the end if it waits.
 func ask(s *sqs.Service, now time.Time, operation, body string) wire.Outcome {
-	op, err := s.Decode(operation, []byte(body))
+	op, err := s.Decode(&wire.Request{Operation: operation, Body: []byte(body)})
 	if err != nil {
 		return wire.Outcome{Err: err}
 	}

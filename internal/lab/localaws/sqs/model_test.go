@@ -81,7 +81,7 @@ func (w *world) do(operation string, in map[string]any, out any) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	op, err := w.service.Decode(operation, body)
+	op, err := w.service.Decode(&wire.Request{Operation: operation, Body: body})
 	var done wire.Outcome
 	if err == nil {
 		done = op.Run(w.now, faults.Fault{})

@@ -27,7 +27,7 @@ type Source struct {
 type Stream struct {
 	ARN, Label string
 
-	Source
+	source  Source
 	service *Service
 	opened  time.Time
 	closed  time.Time // zero while the table is there
@@ -56,7 +56,7 @@ type record struct {
 
 // Open makes the stream of a table that was made now.
 func (s *Service) Open(now time.Time, source Source) *Stream {
-	st := &Stream{Source: source, service: s, opened: now}
+	st := &Stream{source: source, service: s, opened: now}
 	for label := now; st.ARN == "" || s.streams[st.ARN] != nil; label = label.Add(time.Millisecond) {
 		st.Label = label.UTC().Format("2006-01-02T15:04:05.000")
 		st.ARN = source.ARN + "/stream/" + st.Label

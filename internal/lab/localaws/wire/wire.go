@@ -25,13 +25,7 @@ type Service interface {
 	Target() string // what stands before the operation in X-Amz-Target: "DynamoDB_20120810"
 
 	// Decode reads and checks a request as far as that needs no state. It is called concurrently.
-	Decode(operation string, body []byte) (Operation, error)
-}
-
-// Bound is a Service whose answers depend on more of a request than its operation.
-type Bound interface {
-	Service
-	Bind(*Request) Service // reads nothing but the headers
+	Decode(*Request) (Operation, error)
 }
 
 // Operation is a request that was read.
