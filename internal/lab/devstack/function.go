@@ -107,7 +107,7 @@ func executable(path string) (string, error) {
 
 // pool is a function with its processes. The Stack's lock guards what changes.
 type pool struct {
-	Function
+	function  Function
 	initLimit time.Duration
 
 	environments map[*environment]struct{} // all that live

@@ -24,8 +24,8 @@ const (
 	deleteLimit = 10 * time.Second
 )
 
-// queue is an SQS queue as a source.
-type queue struct {
+// queueSource is an SQS queue as a source.
+type queueSource struct {
 	client     *sqs.Client
 	url        string
 	arn        string
@@ -38,7 +38,7 @@ type queue struct {
 }
 
 // openQueue asks the service what it must know of the mapping's queue.
-func openQueue(ctx context.Context, m QueueMapping) (*queue, error) {
+func openQueue(ctx context.Context, m QueueMapping) (*queueSource, error) {
 	out, err := m.Client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &m.Queue,
 		AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameAll}})
 	if err != nil {
@@ -56,12 +56,12 @@ func openQueue(ctx context.Context, m QueueMapping) (*queue, error) {
 	if out.Attributes["FifoQueue"] == "true" && (m.BatchSize > DefaultBatch || m.BatchingWindow > 0) {
 		return nil, fmt.Errorf("a FIFO queue gives batches of at most %d, without a batching window", DefaultBatch)
 	}
-	return &queue{client: m.Client, url: m.Queue, arn: arn, region: parts[3], name: parts[5],
+	return &queueSource{client: m.Client, url: m.Queue, arn: arn, region: parts[3], name: parts[5],
 		visibility: time.Duration(visibility) * time.Second, size: m.BatchSize, window: m.BatchingWindow}, nil
 }
 
 // poll receives messages once or, if there is a window, until the batch is full or the window is over.
-func (q *queue) poll(ctx context.Context) ([]batch, error) {
+func (q *queueSource) poll(ctx context.Context) ([]batch, error) {
 	messages, err := q.receive(ctx, q.size, longestPoll)
 	if err != nil || len(messages) == 0 {
 		return nil, err
@@ -82,7 +82,7 @@ func (q *queue) poll(ctx context.Context) ([]batch, error) {
 }
 
 // receive receives up to n messages, and waits for the first of them: up to the next whole second.
-func (q *queue) receive(ctx context.Context, n int, wait time.Duration) ([]types.Message, error) {
+func (q *queueSource) receive(ctx context.Context, n int, wait time.Duration) ([]types.Message, error) {
 	out, err := q.client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
 		QueueUrl:                    &q.url,
 		MaxNumberOfMessages:         int32(min(n, maxReceive)),
@@ -98,7 +98,7 @@ func (q *queue) receive(ctx context.Context, n int, wait time.Duration) ([]types
 
 // settle deletes the messages that were handled. One that cannot be deleted comes again, as it may
 // with SQS at any time.
-func (q *queue) settle(ctx context.Context, b batch, failed map[string]bool) {
+func (q *queueSource) settle(ctx context.Context, b batch, failed map[string]bool) {
 	ctx, cancel := context.WithTimeout(ctx, deleteLimit)
 	defer cancel()
 	var entries []types.DeleteMessageBatchRequestEntry

@@ -68,7 +68,7 @@ func Start(c Config) (*Stack, error) {
 		if s.pools[f.Name] != nil {
 			return nil, fmt.Errorf("function %s: the name is there twice", f.Name)
 		}
-		s.pools[f.Name] = &pool{Function: f, initLimit: initLimit, environments: make(map[*environment]struct{})}
+		s.pools[f.Name] = &pool{function: f, initLimit: initLimit, environments: make(map[*environment]struct{})}
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s, nil
@@ -127,8 +127,8 @@ func (s *Stack) Invoke(ctx context.Context, function string, payload []byte) (Re
 		done:    make(chan struct{}),
 	}
 	type answer struct {
-		Result
-		error
+		result Result
+		err    error
 	}
 	answers := make(chan answer, 1)
 	if !s.spawn(&s.invocations, func() {
@@ -139,10 +139,10 @@ func (s *Stack) Invoke(ctx context.Context, function string, payload []byte) (Re
 	}
 	select {
 	case a := <-answers:
-		if a.error != nil {
-			return Result{}, fmt.Errorf("invoke %s: %w", function, a.error)
+		if a.err != nil {
+			return Result{}, fmt.Errorf("invoke %s: %w", function, a.err)
 		}
-		return a.Result, nil
+		return a.result, nil
 	case <-ctx.Done():
 		return Result{}, ctx.Err()
 	}
