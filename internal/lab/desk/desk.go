@@ -48,7 +48,7 @@ type Options struct {
 	Port int
 	// KeepRequests is how many requests the ledger keeps beside its sums; negative: all of them.
 	KeepRequests int
-	// Functions to run besides Landfall's own: those that the configuration names. They get Landfall's environment, too.
+	// Functions to run besides Landfall's own: those that the configuration names. They get Landfall's environment too.
 	Functions []devstack.Function
 	// Output gets what the functions print, line by line. Defaults to nowhere.
 	Output io.Writer
@@ -208,10 +208,10 @@ func (d *Desk) Stop(ctx context.Context) error {
 func Loopback(endpoint string) error {
 	u, err := url.Parse(endpoint)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") {
-		return errors.New("endpoint: want http://127.0.0.1:<port>")
+		return errors.New("invalid endpoint: want http://127.0.0.1:<port>")
 	}
 	if ip := net.ParseIP(u.Hostname()); u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return fmt.Errorf("endpoint %s is not on this machine: only a loopback address is used here, such as http://127.0.0.1:4566", u.Host)
+		return fmt.Errorf("endpoint %s is not on this machine: use a loopback address such as http://127.0.0.1:4566", u.Host)
 	}
 	return nil
 }

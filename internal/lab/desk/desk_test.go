@@ -11,7 +11,7 @@ import (
 	"github.com/landfall-dev/landfall/internal/lab/localaws"
 )
 
-func TestNothingIsLeftAtAnEndpointThatGoesOn(t *testing.T) {
+func TestRemoveLeavesAnExternalEndpointEmpty(t *testing.T) {
 	t.Parallel()
 	aws, err := localaws.Listen("127.0.0.1:0", localaws.New(localaws.Options{}))
 	if err != nil {
@@ -41,7 +41,7 @@ func TestNothingIsLeftAtAnEndpointThatGoesOn(t *testing.T) {
 	}
 }
 
-func TestNoEndpointElsewhereIsTakenForThisMachine(t *testing.T) {
+func TestEndpointOutsideThisMachineIsRefused(t *testing.T) {
 	t.Parallel()
 	for endpoint, want := range map[string]bool{
 		"http://127.0.0.1:4566": true, "http://localhost:4566": true, "https://[::1]:8000": true, "http://127.8.9.1": true,

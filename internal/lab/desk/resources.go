@@ -67,7 +67,7 @@ func (d *Desk) queues() (names []string) {
 	return append(names, schema.StreamFailures(d.Prefix))
 }
 
-// createQueues makes the queues that are not there; what the configuration names by ARN is somebody else's.
+// createQueues makes the queues that are not there; queues that the configuration names by ARN belong to others and are left alone.
 func (d *Desk) createQueues(ctx context.Context) error {
 	client := d.SQS("desk")
 	for _, name := range d.queues() {
@@ -120,7 +120,7 @@ func (d *Desk) leadToDeadLetters(ctx context.Context, client *sqs.Client, group 
 	return nil
 }
 
-// MakeQueue makes a queue besides.
+// MakeQueue makes one more queue; Remove removes it.
 func (d *Desk) MakeQueue(ctx context.Context, name string) error {
 	if _, err := d.SQS("desk").CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: &name}); err != nil {
 		return fmt.Errorf("create queue %s: %w", name, err)

@@ -11,7 +11,7 @@ import (
 )
 
 // The stack's template is held to the same numbers.
-func TestTheDesksMappingIsNotAnotherThanTheDeployedOne(t *testing.T) {
+func TestMappingOfTheDeskIsTheDeployedOne(t *testing.T) {
 	t.Parallel()
 	want := devstack.StreamMapping{
 		Filters:          []string{`{"eventName":["INSERT"],"dynamodb":{"NewImage":{"status":{"S":["pending"]}}}}`},

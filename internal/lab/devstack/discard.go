@@ -68,6 +68,6 @@ func (p *shardPart) discard(ctx context.Context, a attempt, condition string) {
 	defer cancel()
 	body := string(compact(d))
 	if _, err := p.stream.mapping.Queues.SendMessage(ctx, &sqs.SendMessageInput{QueueUrl: &p.stream.mapping.OnFailure, MessageBody: &body}); err != nil {
-		p.stream.say("the queue for failures was not told: %v", err)
+		p.stream.say("sending to the queue for failures failed: %v", err)
 	}
 }

@@ -26,7 +26,7 @@ type environment struct {
 	process *os.Process // nil before the start and after the end
 }
 
-// processEnd says why a process is no more.
+// processEnd says why a process ended.
 type processEnd struct {
 	errorType string
 	message   string

@@ -71,7 +71,7 @@ func (p pump) run(ctx context.Context) {
 			return // what was received just now comes back by itself
 		}
 		if err != nil {
-			p.say("poll failed, again in %v: %v", wait, err)
+			p.say("poll failed, next try in %v: %v", wait, err)
 			if !bounded.Pause(ctx, wait) {
 				return
 			}

@@ -47,14 +47,14 @@ func openQueue(ctx context.Context, m QueueMapping) (*queueSource, error) {
 	arn := out.Attributes["QueueArn"] // arn:aws:sqs:<region>:<account>:<name>
 	parts := strings.Split(arn, ":")
 	if len(parts) != 6 {
-		return nil, fmt.Errorf("the service calls the queue %q: not an ARN", arn)
+		return nil, fmt.Errorf("the service answered the queue ARN %q, which is not an ARN", arn)
 	}
 	visibility, err := strconv.Atoi(out.Attributes["VisibilityTimeout"])
 	if err != nil {
 		return nil, fmt.Errorf("the queue's VisibilityTimeout: %w", err)
 	}
 	if out.Attributes["FifoQueue"] == "true" && (m.BatchSize > DefaultBatch || m.BatchingWindow > 0) {
-		return nil, fmt.Errorf("a FIFO queue gives batches of at most %d, without a batching window", DefaultBatch)
+		return nil, fmt.Errorf("a FIFO queue takes a batch size of at most %d and no batching window", DefaultBatch)
 	}
 	return &queueSource{client: m.Client, url: m.Queue, arn: arn, region: parts[3], name: parts[5],
 		visibility: time.Duration(visibility) * time.Second, size: m.BatchSize, window: m.BatchingWindow}, nil
@@ -110,11 +110,11 @@ func (q *queueSource) settle(ctx context.Context, b batch, failed map[string]boo
 	for chunk := range slices.Chunk(entries, maxReceive) {
 		out, err := q.client.DeleteMessageBatch(ctx, &sqs.DeleteMessageBatchInput{QueueUrl: &q.url, Entries: chunk})
 		if err != nil {
-			q.say("%d messages that were handled are not deleted and may come again: %v", len(chunk), err)
+			q.say("deleting %d handled messages failed, they may be delivered again: %v", len(chunk), err)
 			continue
 		}
 		for _, f := range out.Failed {
-			q.say("a message that was handled is not deleted and may come again: %s", aws.ToString(f.Code))
+			q.say("deleting a handled message failed, it may be delivered again: %s", aws.ToString(f.Code))
 		}
 	}
 }

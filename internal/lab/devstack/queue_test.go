@@ -12,7 +12,7 @@ import (
 	"github.com/landfall-dev/landfall/internal/lab/localaws/faults"
 )
 
-func TestNoMoreBatchesRunThanMay(t *testing.T) {
+func TestBatchesRunUpToTheMaximumConcurrency(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlant(t, nil, nil)
@@ -113,7 +113,7 @@ func TestFailingPollsAreNotRepeatedWithoutPause(t *testing.T) {
 	})
 }
 
-func TestLargeBatchIsNotLeftUndeleted(t *testing.T) {
+func TestLargeBatchIsDeletedWhole(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlant(t, nil, nil)

@@ -27,7 +27,7 @@ func everyByte() []byte {
 }
 
 // The documentation's example, and attributes as the service was seen to send them.
-func TestQueueEventDoesNotDifferFromLambdas(t *testing.T) {
+func TestQueueEventIsLambdas(t *testing.T) {
 	t.Parallel()
 	every := everyByte()
 	q := &queueSource{arn: "arn:aws:sqs:us-east-2:123456789012:my-queue", region: "us-east-2"}
@@ -81,7 +81,7 @@ func TestQueueEventDoesNotDifferFromLambdas(t *testing.T) {
 	}
 }
 
-func TestAttributesAreNotLostOnTheWay(t *testing.T) {
+func TestAttributesReachTheFunction(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		every := everyByte()

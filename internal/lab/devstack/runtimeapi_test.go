@@ -90,7 +90,7 @@ func (c client) expect(method, path, body string, status int, answer string) {
 	}
 }
 
-func TestAnswerIsNotTakenTwiceNorFromElsewhere(t *testing.T) {
+func TestAnswerIsTakenOnceAndOnlyForTheInvocationUnderWay(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
 	c.expect("POST", invocationPath+"id-1/response", `1`, 403, "InvalidStateTransition")
@@ -132,7 +132,7 @@ func TestInitErrorIsNotTakenTwice(t *testing.T) {
 	}
 }
 
-func TestErrorWithHugeCauseIsNotRefused(t *testing.T) {
+func TestErrorWithHugeCauseIsAccepted(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
 	inv := c.take("id-1")

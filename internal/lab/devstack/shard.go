@@ -81,7 +81,7 @@ func (s *stream) read(ctx context.Context, shard string, hand func([]streamRecor
 			s.say("the shard %s is gone: %v", shard, err)
 			return
 		default:
-			s.say("read failed, again in %v: %v", wait, err)
+			s.say("read failed, next try in %v: %v", wait, err)
 			if !bounded.Pause(ctx, wait) {
 				return
 			}

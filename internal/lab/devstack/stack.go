@@ -66,7 +66,7 @@ func Start(c Config) (*Stack, error) {
 			return nil, err
 		}
 		if s.pools[f.Name] != nil {
-			return nil, fmt.Errorf("function %s: the name is there twice", f.Name)
+			return nil, fmt.Errorf("function %s: the name is given twice; names must differ", f.Name)
 		}
 		s.pools[f.Name] = &pool{function: f, initLimit: initLimit, environments: make(map[*environment]struct{})}
 	}

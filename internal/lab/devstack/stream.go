@@ -84,7 +84,7 @@ func (s *stream) find(ctx context.Context) error {
 	}
 	parts := strings.SplitN(s.arn, ":", 6) // arn:aws:dynamodb:<region>:<account>:table/<name>/stream/<label>
 	if len(parts) != 6 {
-		return fmt.Errorf("the table has no stream: make it with a StreamSpecification")
+		return fmt.Errorf("the table has no stream: create it with a StreamSpecification")
 	}
 	s.region = parts[3]
 	return nil
@@ -133,7 +133,7 @@ func (s *stream) run(ctx context.Context) {
 			s.say("the stream is gone: %v", err)
 			return
 		default:
-			s.say("search for shards failed, again in %v: %v", shardSearch, err)
+			s.say("search for shards failed, next try in %v: %v", shardSearch, err)
 		}
 		waiting := map[string]bool{} // shards whose records come first
 		for _, shard := range shards {

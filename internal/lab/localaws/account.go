@@ -3,7 +3,7 @@
 //
 // An Account starts no goroutine and takes its time from time.Now, so inside a testing/synctest bubble its time is
 // virtual. It does what goes wrong in the real thing, too, when a faults.Plan says so, and its ledger knows what each
-// request cost. It is no copy of AWS: docs/local-aws.md lists the operations; there is no IAM, and nothing is kept
+// request cost. It is not all of AWS: docs/local-aws.md lists the operations; there is no IAM, and nothing is kept
 // when the process ends.
 package localaws
 
@@ -53,7 +53,7 @@ type Account struct {
 	tasks []*task // by time, then by request
 }
 
-// task is work that is to be done at a time, whoever looks after that time first.
+// task is work with a due time; the first request after that time does it.
 type task struct {
 	at    time.Time
 	seq   uint64
@@ -101,7 +101,7 @@ func (a *Account) Ledger() *ledger.Ledger {
 	return a.ledger
 }
 
-// Settle does all work whose time has come. Requests do so by themselves; it is for whoever looks without a request.
+// Settle does all work whose time has come. Requests do so by themselves; Settle is for callers that look without one.
 func (a *Account) Settle() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -145,7 +145,7 @@ func (a *Account) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer, err := a.exchange(r)
-	if err != nil { // the answer is lost, or nobody waits for it
+	if err != nil { // the answer is lost, or the caller is gone
 		panic(http.ErrAbortHandler)
 	}
 	for name, values := range answer.Header {

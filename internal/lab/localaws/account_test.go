@@ -252,7 +252,7 @@ func TestTokenIsNotKnownAfterTenMinutes(t *testing.T) {
 	})
 }
 
-func TestUnitsAreNotCountedForAnotherTableOrCaller(t *testing.T) {
+func TestUnitsAreCountedForTheirTableAndCaller(t *testing.T) {
 	t.Parallel()
 	b := setup(t, localaws.Options{})
 	other := Table(t, b.client, Schema{Key: "pk"})
@@ -499,7 +499,7 @@ func post(t *testing.T, a *localaws.Account, target, body string) (*http.Respons
 	return res, fields
 }
 
-func TestRequestThatIsNoneGetsAClearAnswer(t *testing.T) {
+func TestMalformedRequestGetsAClearAnswer(t *testing.T) {
 	t.Parallel()
 	a := localaws.New(localaws.Options{})
 	for _, tc := range []struct{ target, body, want string }{
@@ -535,7 +535,7 @@ func TestRequestThatIsNoneGetsAClearAnswer(t *testing.T) {
 	}
 }
 
-func TestNothingIsServedToTheNetwork(t *testing.T) {
+func TestListenRefusesAddressesOfTheNetwork(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"0.0.0.0:0", ":0", "[::]:0", "192.0.2.1:0", "example.com:0", "127.0.0.1", ""} {
 		if s, err := localaws.Listen(address, localaws.New(localaws.Options{})); err == nil {

@@ -21,7 +21,7 @@ func expected(op types.ComparisonOperator, values ...any) types.ExpectedAttribut
 	return e
 }
 
-func TestOlderConditionsDoNotHoldForAnythingElse(t *testing.T) {
+func TestOlderConditionsHoldForWhatTheySay(t *testing.T) {
 	t.Parallel()
 	c := Client()
 	table := Table(t, c, Schema{Key: "pk"})
@@ -80,7 +80,7 @@ func TestOlderConditionsDoNotHoldForAnythingElse(t *testing.T) {
 	}
 }
 
-func TestOlderUpdatesDoNotMakeAnythingElse(t *testing.T) {
+func TestOlderUpdatesDoWhatTheySay(t *testing.T) {
 	t.Parallel()
 	c := Client()
 	table := Table(t, c, Schema{Key: "pk"})
@@ -112,7 +112,7 @@ func TestOlderUpdatesDoNotMakeAnythingElse(t *testing.T) {
 	}
 }
 
-func TestOlderReadsDoNotFindAnythingElse(t *testing.T) {
+func TestOlderReadsFindWhatTheyAskFor(t *testing.T) {
 	t.Parallel()
 	c := Client()
 	table := Table(t, c, Schema{Key: "pk sk:N", Indexes: []string{"lane=lane KEYS_ONLY"}})

@@ -1,7 +1,7 @@
 // Package ddb is DynamoDB: tables, items, indexes, expressions, transactions, and what each of them consumes.
 //
 // It follows the service's documentation and, where that is silent, its observed behaviour; docs/local-aws.md lists
-// the operations and the departures. It is no database: items live in memory and end with the process. A DB is not
+// the operations and the departures. It is not a database: items live in memory and end with the process. A DB is not
 // safe for concurrent use, but for Decode; package localaws guards it.
 package ddb
 

@@ -1,4 +1,4 @@
-// Package secrets is AWS Secrets Manager as far as whoever reads secrets, and puts them there, needs it.
+// Package secrets is the part of AWS Secrets Manager that creates, rotates and reads secrets.
 //
 // It follows the service's documentation; docs/local-aws.md lists the operations and the departures. Nothing is
 // encrypted, secrets live in memory and end with the process. A Service is not safe for concurrent use, but for Decode;

@@ -81,7 +81,7 @@ func little(tb testing.TB, now time.Time) (*sqs.Service, string) {
 	return s, answer.Messages[0].ReceiptHandle
 }
 
-func TestNoKindOfRequestIsRefusedAsItIsMeant(t *testing.T) {
+func TestEveryKindOfRequestIsAnswered(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_000_000, 0)
 	for operation, body := range requests {

@@ -202,7 +202,7 @@ func (w *world) touch(random *rand.Rand) {
 	x.shows, x.inFlight = w.now.Add(time.Duration(timeout)*time.Second), timeout > 0
 }
 
-func TestQueueDoesNotDifferFromItsModel(t *testing.T) {
+func TestQueueAgreesWithItsModel(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(25) {
 		for _, fifo := range []bool{false, true} {

@@ -1,7 +1,7 @@
 // Package sqs is Amazon SQS: standard and FIFO queues, visibility timeouts, redrive, and what each request is billed as.
 //
 // It follows the service's documentation and, where that is silent, its observed behaviour; docs/local-aws.md lists
-// the operations and the departures. It is no message broker: messages live in memory and end with the process. A
+// the operations and the departures. It is not a message broker: messages live in memory and end with the process. A
 // Service is not safe for concurrent use, but for Decode; package localaws guards it. It never sleeps: a receive that
 // waits says when to look again.
 package sqs

@@ -274,7 +274,7 @@ func TestQueueThatGoesAwayDoesNotHoldItsReceivers(t *testing.T) {
 	})
 }
 
-func TestDeadLettersAndMovesWakeWhoWaitsForThem(t *testing.T) {
+func TestDeadLettersAndMovesWakeTheReceiversThatWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(localaws.Options{})
@@ -449,7 +449,7 @@ func TestUnknownOperationIsRefusedByName(t *testing.T) {
 	}
 }
 
-func TestTraceOfARequestIsNotLost(t *testing.T) {
+func TestTraceOfARequestReachesTheReceiver(t *testing.T) {
 	t.Parallel()
 	b := setup(localaws.Options{})
 	q := NewQueue(t, b.client, nil)

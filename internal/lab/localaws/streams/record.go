@@ -19,7 +19,7 @@ type Record struct {
 	UserIdentity *Identity `json:"userIdentity,omitempty"` // of items that expired
 }
 
-// Identity is who changed an item, if that was the service itself.
+// Identity names the service itself as the author of a change.
 type Identity struct {
 	PrincipalID string `json:"PrincipalId"`
 	Type        string

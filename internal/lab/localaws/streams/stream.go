@@ -83,7 +83,7 @@ func (st *Stream) Close(now time.Time) {
 }
 
 // Add records a change of the item at a position, whose first bytes are a hash of its hash key: the item before and
-// after, nil where there is none. A change that changes nothing is no record.
+// after, nil where there is none. A change that changes nothing makes no record.
 func (st *Stream) Add(now time.Time, position string, key attr.Map, old, item attr.Map, expired bool) {
 	if st == nil || attr.Equal(old, item) {
 		return

@@ -1,7 +1,7 @@
 // Package streams is DynamoDB Streams: what changed in tables, kept for a day, in order for each item.
 //
 // It follows the service's documentation; docs/local-aws.md lists the operations and the departures. Package ddb tells
-// it of changes. Nothing runs in the background: what time does to a stream is done when somebody asks. A Service is
+// it of changes. Nothing runs in the background: a stream ages when it is asked for. A Service is
 // not safe for concurrent use, but for Decode; package localaws guards it.
 package streams
 

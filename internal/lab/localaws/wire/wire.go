@@ -102,7 +102,7 @@ func Read(r *http.Request) (*Request, error) {
 	return &Request{target, r.Host, r.Header.Get("X-Amzn-Trace-Id"), operation, caller(r.Header), body}, nil
 }
 
-// caller is who sends a request: a header of its own, or the application id in the SDK's user agent.
+// caller names the sender of a request: the header X-Landfall-Caller, or the application id in the SDK's user agent.
 func caller(h http.Header) string {
 	if c := h.Get("X-Landfall-Caller"); c != "" {
 		return c
