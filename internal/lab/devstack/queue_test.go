@@ -107,7 +107,7 @@ func TestFailingPollsAreNotRepeatedWithoutPause(t *testing.T) {
 			t.Errorf("invoked %d times, %s left", p.count(), left)
 		}
 		time.Sleep(5 * time.Minute) // virtual: it fails again
-		if n := strings.Count(p.text(), "poll failed, again in 1s: "); n != 2 {
+		if n := strings.Count(p.text(), "poll failed, next try in 1s: "); n != 2 {
 			t.Errorf("%d times it began with a second: %q", n, p.log.lines())
 		}
 	})
