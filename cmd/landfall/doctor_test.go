@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/landfall-dev/landfall/internal/lab/localaws"
+	"github.com/landfall-dev/landfall/internal/lab/loopback"
 	"github.com/landfall-dev/landfall/internal/outboxdb"
 	"github.com/landfall-dev/landfall/internal/routingdb"
 	"github.com/landfall-dev/landfall/internal/schema"
@@ -72,7 +73,7 @@ func (p *patient) admit() {
 	if p.endpoint != "" {
 		return
 	}
-	server, err := localaws.Listen("127.0.0.1:0", localaws.New(localaws.Options{}))
+	server, err := loopback.Listen("127.0.0.1:0", localaws.New(localaws.Options{}))
 	if err != nil {
 		p.Fatal(err)
 	}

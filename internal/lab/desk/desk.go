@@ -28,6 +28,7 @@ import (
 	"github.com/landfall-dev/landfall/internal/lab/devstack"
 	"github.com/landfall-dev/landfall/internal/lab/localaws"
 	"github.com/landfall-dev/landfall/internal/lab/localaws/ledger"
+	"github.com/landfall-dev/landfall/internal/lab/loopback"
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
@@ -66,7 +67,7 @@ type Desk struct {
 	Ledger *ledger.Ledger
 
 	config *config.Config
-	server *localaws.Server
+	server *loopback.Server
 	lambda atomic.Pointer[devstack.Stack] // what serve knows of Stack
 	made   []string                       // queues
 }
@@ -87,7 +88,7 @@ func Start(ctx context.Context, o Options) (*Desk, error) {
 	d := &Desk{Endpoint: o.Endpoint, Prefix: cmp.Or(o.Prefix, schema.QueuePrefix), config: o.Config}
 	if d.Endpoint == "" {
 		account := localaws.New(localaws.Options{KeepEntries: cmp.Or(o.KeepRequests, 1000)})
-		if d.server, err = localaws.Listen(fmt.Sprintf("127.0.0.1:%d", o.Port), d.serve(account)); err != nil {
+		if d.server, err = loopback.Listen(fmt.Sprintf("127.0.0.1:%d", o.Port), d.serve(account)); err != nil {
 			return nil, err
 		}
 		d.Endpoint, d.Ledger = d.server.URL, account.Ledger()

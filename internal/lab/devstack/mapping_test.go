@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/landfall-dev/landfall/internal/lab/localaws"
+	"github.com/landfall-dev/landfall/internal/lab/loopback"
 )
 
 // listen serves an SQS with one queue, jobs, on a socket. Messages are invisible for 10 s: a function must start in that
@@ -20,7 +21,7 @@ import (
 func listen(t *testing.T) (client *sqs.Client, url string) {
 	t.Helper()
 	account := localaws.New(localaws.Options{})
-	server, err := localaws.Listen("127.0.0.1:0", account)
+	server, err := loopback.Listen("127.0.0.1:0", account)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -212,3 +212,29 @@ func TestWaitingRequestThatIsCutDoesNotSwallowAnInvocation(t *testing.T) {
 	}
 	c.take("id-1")
 }
+
+func TestRuntimeAPIRefusesWebPages(t *testing.T) {
+	t.Parallel()
+	api, err := newRuntimeAPI()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer api.close()
+	for header, value := range map[string]string{"Origin": "http://evil.example", "Sec-Fetch-Site": "cross-site", "Host": "evil.example"} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+api.addr+"/2018-06-01/runtime/init/error", strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Header.Set(header, value); header == "Host" {
+			r.Host = value
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != http.StatusForbidden || len(api.initError) > 0 {
+			t.Errorf("%s: status %d", header, answer.StatusCode)
+		}
+	}
+}

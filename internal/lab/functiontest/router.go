@@ -17,6 +17,7 @@ import (
 	"github.com/landfall-dev/landfall/internal/lab/devstack"
 	"github.com/landfall-dev/landfall/internal/lab/localaws"
 	"github.com/landfall-dev/landfall/internal/lab/localaws/ledger"
+	"github.com/landfall-dev/landfall/internal/lab/loopback"
 	"github.com/landfall-dev/landfall/internal/routing"
 	"github.com/landfall-dev/landfall/internal/routingdb"
 	"github.com/landfall-dev/landfall/internal/schema"
@@ -46,7 +47,7 @@ func NewRouter(t *testing.T, prefix, yaml string, queues ...string) *Router {
 	t.Helper()
 	cfg, file := writeConfig(t, yaml)
 	account := localaws.New(localaws.Options{})
-	server, err := localaws.Listen("127.0.0.1:0", account)
+	server, err := loopback.Listen("127.0.0.1:0", account)
 	if err != nil {
 		t.Fatal(err)
 	}
