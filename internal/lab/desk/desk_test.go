@@ -77,7 +77,7 @@ func TestEndpointOutsideThisMachineIsRefused(t *testing.T) {
 
 func TestDeskServesProgramsAndRefusesWebPages(t *testing.T) {
 	t.Parallel()
-	cfg, err := config.ParseYAML("landfall.yaml", []byte("destinations: {d: {url: http://127.0.0.1:1/, retry: never}}"))
+	cfg, err := config.ParseYAML("landfall.yaml", []byte("groups: {g: {accept: explicit, route: weighted, consumers: {a: {sqs: queue-a}}}}"))
 	if err != nil {
 		t.Fatal(err)
 	}

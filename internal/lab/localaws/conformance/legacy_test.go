@@ -142,7 +142,8 @@ func TestOlderReadsFindWhatTheyAskFor(t *testing.T) {
 		"not projected": {dynamodb.QueryInput{IndexName: aws.String("lane"), KeyConditions: conditions{"lane": condition("EQ", "due")}, AttributesToGet: []string{"v"}}, "ValidationException"},
 		"and count":     {dynamodb.QueryInput{KeyConditions: conditions{"pk": hash}, AttributesToGet: []string{"v"}, Select: types.SelectCount}, "ValidationException"},
 		"twice":         {dynamodb.QueryInput{KeyConditions: conditions{"pk": hash}, AttributesToGet: []string{"v", "v"}}, "ValidationException"},
-		"both forms":    {dynamodb.QueryInput{KeyConditions: conditions{"pk": hash}, FilterExpression: aws.String("attribute_exists(v)")}, "ValidationException"},
+		"newer filter":  {dynamodb.QueryInput{KeyConditions: conditions{"pk": hash}, FilterExpression: aws.String("attribute_exists(v)")}, "0 1 2 3 4"},
+		"both forms":    {dynamodb.QueryInput{KeyConditions: conditions{"pk": hash}, KeyConditionExpression: aws.String("attribute_exists(v)")}, "ValidationException"},
 	} {
 		tc.in.TableName = &table
 		out, err := c.Query(t.Context(), &tc.in)

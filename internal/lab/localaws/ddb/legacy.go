@@ -2,6 +2,7 @@ package ddb
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -35,12 +36,13 @@ func (v *value) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// check is an error if a parameter is there beside those that have replaced it, or contradicts itself.
+// checkLegacy is an error if a parameter is there beside those that have replaced it, or contradicts itself.
 func (p *params) checkLegacy(expressions []string) error {
 	there := map[string]bool{
 		"AttributesToGet": p.AttributesToGet != nil, "AttributeUpdates": p.AttributeUpdates != nil,
 		"ConditionalOperator": p.ConditionalOperator != "", "Expected": p.Expected != nil,
-		"KeyConditions": p.KeyConditions != nil, "QueryFilter": p.QueryFilter != nil, "ScanFilter": p.ScanFilter != nil,
+		"KeyConditions": p.KeyConditions != nil && p.KeyConditionExpression != nil, // with other expressions they are fine
+		"QueryFilter":   p.QueryFilter != nil, "ScanFilter": p.ScanFilter != nil,
 	}
 	maps.DeleteFunc(there, func(_ string, is bool) bool { return !is })
 	old, given := strings.Join(slices.Sorted(maps.Keys(there)), ", "), strings.Join(expressions, ", ")
@@ -102,31 +104,45 @@ func (e *expressions) comparisons(byName map[string]comparison, operator string)
 		return nil
 	}
 	all := map[string]expr.Comparison{}
-	for name, c := range byName {
-		one := expr.Comparison{Op: c.ComparisonOperator}
-		for _, v := range c.AttributeValueList {
-			one.Values = append(one.Values, v.Value)
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		if all[name], e.err = byName[name].comparison(name); e.err != nil {
+			return nil
 		}
-		absent := c.Exists != nil && !*c.Exists
-		switch {
-		case c.ComparisonOperator != "":
-			e.err = cmp.Or(e.err, wire.Forbid(c.Exists != nil || c.Value != nil, invalidParameters+
-				"Value or Exists, and ComparisonOperator, cannot be used together for Attribute: %s", name))
-		case absent:
-			one.Op = "NULL"
-			e.err = cmp.Or(e.err, wire.Forbid(c.Value != nil,
-				invalidParameters+"Value cannot be used when Exists is false for Attribute: %s", name))
-		case c.Value == nil:
-			e.err = cmp.Or(e.err, wire.Forbid(true, invalidParameters+"Value must be provided when Exists is true for Attribute: %s", name))
-		default:
-			one = expr.Comparison{Op: "EQ", Values: []attr.Value{c.Value.Value}}
-		}
-		all[name] = one
-	}
-	if e.err != nil {
-		return nil
 	}
 	condition, err := expr.Compare(all, operator == "OR")
 	e.err = invalid(invalidParameters, err)
 	return condition
+}
+
+// comparison is what a comparison of an attribute says. Without an operator it says whether the attribute is there, and
+// what it is.
+func (c comparison) comparison(name string) (expr.Comparison, error) {
+	op, values := c.ComparisonOperator, c.AttributeValueList
+	unary := op == "NULL" || op == "NOT_NULL"
+	exists, shown := true, "null"
+	if c.Exists != nil {
+		exists, shown = *c.Exists, fmt.Sprint(*c.Exists)
+	}
+	err := cmp.Or(
+		wire.Forbid(values != nil && c.Value != nil,
+			invalidParameters+"Value and AttributeValueList cannot be used together for Attribute: %s", name),
+		wire.Forbid(op != "" && c.Exists != nil,
+			invalidParameters+"Exists and ComparisonOperator cannot be used together for Attribute: %s", name),
+		wire.Forbid(op != "" && !unary && values == nil && c.Value == nil,
+			invalidParameters+"Value or AttributeValueList must be used with ComparisonOperator: %s for Attribute: %s", op, name),
+		wire.Forbid(op == "" && values != nil,
+			invalidParameters+"AttributeValueList can only be used with a ComparisonOperator for Attribute: %s", name),
+		wire.Forbid(op == "" && exists && c.Value == nil,
+			invalidParameters+"Value must be provided when Exists is %s for Attribute: %s", shown, name),
+		wire.Forbid(op == "" && !exists && c.Value != nil,
+			invalidParameters+"Value cannot be used when Exists is false for Attribute: %s", name),
+	)
+	if c.Value != nil {
+		values = []value{*c.Value}
+	}
+	one := expr.Comparison{Op: cmp.Or(op, map[bool]string{true: "EQ", false: "NULL"}[exists])}
+	for _, v := range values {
+		one.Values = append(one.Values, v.Value)
+	}
+	return one, err
 }

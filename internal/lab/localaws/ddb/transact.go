@@ -240,6 +240,6 @@ func cancelled(reasons []reason) error {
 	}
 	e := failure("TransactionCanceledException",
 		"Transaction cancelled, please refer cancellation reasons for specific reasons [%s]", strings.Join(codes, ", "))
-	e.Fields = fields{"CancellationReasons": reasons}
+	e.Fields = fields{"CancellationReasons": reasons, "Message": e.Message}
 	return e
 }

@@ -132,7 +132,11 @@ func (m *mutation) complete(c *change) error {
 
 // updated is the item after an update.
 func (m *mutation) updated(item attr.Map) (attr.Map, error) {
-	if item == nil {
+	switch {
+	case item != nil:
+	case m.update.Removes(): // which creates no item
+		return nil, nil
+	default:
 		item = m.of.key
 	}
 	if m.update == nil {

@@ -58,7 +58,7 @@ type Error struct {
 	Message   string
 	Status    int            // 0 for 400
 	Query     string         // what it is called in the query protocol, told in a header; empty if nothing
-	Fields    map[string]any // further members of the document
+	Fields    map[string]any // further members of the document; with a Message, that stands for the usual message
 }
 
 func (e *Error) Error() string { return e.Type + ": " + e.Message }
@@ -149,8 +149,10 @@ func document(err error) (status int, fields map[string]any) {
 	if !errors.As(err, &e) {
 		e = &Error{Namespace: "com.amazon.coral.service", Type: "InternalFailure", Message: err.Error(), Status: http.StatusInternalServerError}
 	}
-	fields = map[string]any{"__type": e.Namespace + "#" + e.Type, "message": e.Message}
-	maps.Copy(fields, e.Fields)
+	fields = map[string]any{"__type": e.Namespace + "#" + e.Type}
+	if maps.Copy(fields, e.Fields); fields["Message"] == nil {
+		fields["message"] = e.Message
+	}
 	if e.Status == 0 {
 		return http.StatusBadRequest, fields
 	}

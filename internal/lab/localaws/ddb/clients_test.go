@@ -1,0 +1,100 @@
+package ddb
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/landfall-dev/landfall/internal/lab/localaws/faults"
+	"github.com/landfall-dev/landfall/internal/lab/localaws/wire"
+)
+
+// answerOf is the answer of an operation, or its error, as it travels.
+func answerOf(t *testing.T, db *DB, name, body string) string {
+	t.Helper()
+	op, err := db.Decode(&wire.Request{Operation: name, Body: []byte(body)})
+	if err != nil {
+		return string(wire.Encode("", nil, err).Body)
+	}
+	out := op.Run(time.Unix(1e9, 0), faults.Fault{})
+	return string(wire.Encode("", out.Answer, out.Err).Body)
+}
+
+func TestUpdateThatOnlyRemovesCreatesNoItem(t *testing.T) {
+	t.Parallel()
+	const key = `{"TableName":"one","Key":{"k":{"S":"new"}}`
+	for update, created := range map[string]bool{
+		`"UpdateExpression":"REMOVE v"`: false,
+		`"UpdateExpression":"DELETE v :v","ExpressionAttributeValues":{":v":{"SS":["x"]}}`: false,
+		`"AttributeUpdates":{"v":{"Action":"DELETE"}}`:                                     false,
+		`"AttributeUpdates":{}`: true,
+		`"UpdateExpression":"REMOVE v SET w = :w","ExpressionAttributeValues":{":w":{"S":"x"}}`:         true,
+		`"UpdateExpression":"ADD v :v","ExpressionAttributeValues":{":v":{"SS":["x"]}}`:                 true,
+		`"UpdateExpression":"REMOVE v","ConditionExpression":"attribute_not_exists(k)"`:                 false,
+		`"UpdateExpression":"REMOVE v","ReturnValues":"ALL_NEW","ReturnConsumedCapacity":"TOTAL"`:       false,
+		`"AttributeUpdates":{"v":{"Action":"DELETE"},"w":{"Action":"PUT","Value":{"S":"x"}}}`:           true,
+		`"UpdateExpression":"REMOVE v","ReturnValues":"UPDATED_NEW"`:                                    false,
+		`"UpdateExpression":"REMOVE v","ReturnValues":"UPDATED_OLD","ReturnConsumedCapacity":"INDEXES"`: false,
+	} {
+		db := newTable(t)
+		if out := do(t, db, "UpdateItem", key+","+update+"}"); out.Err != nil {
+			t.Errorf("%s: %v", update, out.Err)
+		}
+		if got := answerOf(t, db, "GetItem", key+"}"); strings.Contains(got, "Item") != created {
+			t.Errorf("%s: %s, want created = %t", update, got, created)
+		}
+	}
+}
+
+func TestKeyConditionsGoWithExpressionsOtherThanTheirOwn(t *testing.T) {
+	t.Parallel()
+	const query = `{"TableName":"one","KeyConditions":{"k":{"ComparisonOperator":"EQ","AttributeValueList":[{"S":"a"}]}}`
+	const values = `"ExpressionAttributeValues":{":v":{"S":"long"}}`
+	for more, want := range map[string]string{
+		`"FilterExpression":"v = :v",` + values:                         `"Count":1`,
+		`"FilterExpression":"v <> :v",` + values:                        `"Count":0`,
+		`"ProjectionExpression":"v"`:                                    `"Items":[{"v":{"S":"long"}}]`,
+		`"KeyConditionExpression":"k = :v",` + values:                   "Can not use both expression and non-expression parameters in the same request: Non-expression parameters: {KeyConditions} Expression parameters: {KeyConditionExpression}",
+		`"AttributesToGet":["v"],"FilterExpression":"v = :v",` + values: "Non-expression parameters: {AttributesToGet} Expression parameters: {FilterExpression}",
+	} {
+		if got := answerOf(t, newTable(t), "Query", query+","+more+"}"); !strings.Contains(got, want) {
+			t.Errorf("%s: %s, want %s", more, got, want)
+		}
+	}
+}
+
+func TestOlderComparisonsHoldAsTheServiceDocumentsThem(t *testing.T) {
+	t.Parallel()
+	list := func(n int) string {
+		values := make([]string, n)
+		for i := range values {
+			values[i] = fmt.Sprintf(`{"S":"%d"}`, i)
+		}
+		return strings.Join(append(values, `{"S":"long"}`), ",")
+	}
+	for filter, want := range map[string]string{
+		`"v":{"ComparisonOperator":"IN","AttributeValueList":[` + list(100) + `]}`:           `"Count":1`,
+		`"v":{"ComparisonOperator":"NOT_CONTAINS","AttributeValueList":[{"S":"short"}]}`:     `"Count":1`,
+		`"v":{"ComparisonOperator":"NOT_CONTAINS","AttributeValueList":[{"S":"lon"}]}`:       `"Count":0`,
+		`"missing":{"ComparisonOperator":"NOT_CONTAINS","AttributeValueList":[{"S":"x"}]}`:   `"Count":0`,
+		`"v":{"ComparisonOperator":"EQ","Value":{"S":"long"}}`:                               `"Count":1`,
+		`"v":{"ComparisonOperator":"EQ","Value":{"S":"x"},"AttributeValueList":[{"S":"x"}]}`: "Value and AttributeValueList cannot be used together for Attribute: v",
+		`"v":{"ComparisonOperator":"EQ","Exists":true,"AttributeValueList":[{"S":"x"}]}`:     "Exists and ComparisonOperator cannot be used together for Attribute: v",
+		`"v":{"ComparisonOperator":"EQ"}`:                                                    "Value or AttributeValueList must be used with ComparisonOperator: EQ for Attribute: v",
+		`"v":{"AttributeValueList":[{"S":"x"}]}`:                                             "AttributeValueList can only be used with a ComparisonOperator for Attribute: v",
+	} {
+		got := answerOf(t, newTable(t), "Scan", `{"TableName":"one","ScanFilter":{`+filter+`}}`)
+		if !strings.Contains(got, want) {
+			t.Errorf("%s: %s, want %s", filter, got, want)
+		}
+	}
+}
+
+func TestCancelledTransactionSaysMessageAsTheServiceSpellsIt(t *testing.T) {
+	t.Parallel()
+	got := answerOf(t, newTable(t), "TransactWriteItems", `{"TransactItems":[{"Delete":{"TableName":"one","Key":{"k":{"S":"a"}},"ConditionExpression":"attribute_not_exists(k)"}}]}`)
+	if !strings.Contains(got, `"Message":"Transaction cancelled, please refer`) || strings.Contains(got, `"message"`) {
+		t.Error(got)
+	}
+}
