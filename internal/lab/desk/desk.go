@@ -18,12 +18,14 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
+	"github.com/landfall-dev/landfall/internal/bounded"
 	"github.com/landfall-dev/landfall/internal/config"
 	"github.com/landfall-dev/landfall/internal/lab/devstack"
 	"github.com/landfall-dev/landfall/internal/lab/localaws"
@@ -70,6 +72,7 @@ type Desk struct {
 	server *loopback.Server
 	lambda atomic.Pointer[devstack.Stack] // what serve knows of Stack
 	made   []string                       // queues
+	end    context.CancelFunc             // of what runs until the desk stops
 }
 
 // streamConcurrency is enough for all batches that the stream's mapping has at once, ten for each of four shards. For the others
@@ -85,20 +88,31 @@ func Start(ctx context.Context, o Options) (*Desk, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Desk{Endpoint: o.Endpoint, Prefix: cmp.Or(o.Prefix, schema.QueuePrefix), config: o.Config}
+	running, end := context.WithCancel(context.WithoutCancel(ctx))
+	d := &Desk{Endpoint: o.Endpoint, Prefix: cmp.Or(o.Prefix, schema.QueuePrefix), config: o.Config, end: end}
 	if d.Endpoint == "" {
 		account := localaws.New(localaws.Options{KeepEntries: cmp.Or(o.KeepRequests, 1000)})
 		if d.server, err = loopback.Listen(fmt.Sprintf("127.0.0.1:%d", o.Port), d.serve(account)); err != nil {
+			end()
 			return nil, err
 		}
 		d.Endpoint, d.Ledger = d.server.URL, account.Ledger()
+		go expire(running, account)
 	} else if err := Loopback(d.Endpoint); err != nil {
+		end()
 		return nil, err
 	}
 	if err := d.start(ctx, o, file); err != nil {
 		return nil, errors.Join(err, d.Stop(ctx))
 	}
 	return d, nil
+}
+
+// expire deletes what has outlived its time to live, every minute until ctx ends.
+func expire(ctx context.Context, account *localaws.Account) {
+	for bounded.Pause(ctx, time.Minute) {
+		account.ReapExpired()
+	}
 }
 
 func (d *Desk) start(ctx context.Context, o Options, file string) error {
@@ -196,6 +210,7 @@ func (d *Desk) Environment() []string {
 
 // Stop lets the functions finish until ctx ends, then stops everything.
 func (d *Desk) Stop(ctx context.Context) error {
+	d.end()
 	if d.Stack != nil {
 		d.Stack.Stop(ctx)
 	}

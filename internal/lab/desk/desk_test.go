@@ -86,6 +86,10 @@ func TestDeskServesProgramsAndRefusesWebPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { d.Stop(context.Background()) })
+	ttl, err := d.DynamoDB("test").DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: sdk.String(d.OutboxTable())})
+	if err != nil || ttl.TimeToLiveDescription.TimeToLiveStatus != "ENABLED" {
+		t.Errorf("time to live: %v, %v", ttl, err)
+	}
 	vault := secretsmanager.NewFromConfig(d.SDK("test"))
 	if _, err := vault.CreateSecret(t.Context(), &secretsmanager.CreateSecretInput{Name: sdk.String("s"), SecretString: sdk.String("hidden")}); err != nil {
 		t.Fatal(err)

@@ -34,7 +34,7 @@ func (d *Desk) names() map[string]string {
 	}
 }
 
-// createTables makes the tables that are not there.
+// createTables makes the tables that are not there, with the time to live that the deployed ones have.
 func (d *Desk) createTables(ctx context.Context) error {
 	client := d.DynamoDB("desk")
 	for _, table := range []*dynamodb.CreateTableInput{
@@ -44,6 +44,14 @@ func (d *Desk) createTables(ctx context.Context) error {
 		var exists *types.ResourceInUseException
 		if err != nil && !errors.As(err, &exists) {
 			return fmt.Errorf("create table %s: %w", *table.TableName, err)
+		}
+		if err != nil {
+			continue
+		}
+		_, err = client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{TableName: table.TableName,
+			TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: aws.String(schema.ExpiresAt), Enabled: aws.Bool(true)}})
+		if err != nil {
+			return fmt.Errorf("set the time to live of table %s: %w", *table.TableName, err)
 		}
 	}
 	return nil
