@@ -98,3 +98,27 @@ func TestCancelledTransactionSaysMessageAsTheServiceSpellsIt(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestMistypedParametersAreRefusedInTheWordsOfTheService(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		`{"TableName":1}`:                                           "NUMBER_VALUE cannot be converted to String",
+		`{"TableName":true}`:                                        "TRUE_VALUE cannot be converted to String",
+		`{"TableName":false}`:                                       "FALSE_VALUE cannot be converted to String",
+		`{"TableName":["one"]}`:                                     "Start of structure or map found where not expected.",
+		`{"TableName":"one","Limit":"1"}`:                           "STRING_VALUE cannot be converted to Integer",
+		`{"TableName":"one","Limit":1.5}`:                           "NUMBER_VALUE cannot be converted to Integer",
+		`{"TableName":"one","ScanFilter":"v"}`:                      "Unexpected field type",
+		`{"TableName":"one","ConsistentRead":"true"}`:               "STRING_VALUE cannot be converted to Boolean",
+		`{"TableName":"one","ExclusiveStartKey":{"k":"a"}}`:         "Unexpected field type",
+		`{"TableName":"one","ExclusiveStartKey":{"k":{"S":1}}}`:     "NUMBER_VALUE cannot be converted to String",
+		`{"TableName":"one","ExclusiveStartKey":{"k":{"SS":"a"}}}`:  "Unexpected field type",
+		`{"TableName":"one","ExclusiveStartKey":{"k":{"S":["a"]}}}`: "Start of structure or map found where not expected.",
+		`{"TableName":"one"`:                                        "the request is not valid JSON",
+	} {
+		got := answerOf(t, newTable(t), "Scan", body)
+		if !strings.Contains(got, `#SerializationException","message":"`+want) {
+			t.Errorf("%s: %s, want %s", body, got, want)
+		}
+	}
+}
