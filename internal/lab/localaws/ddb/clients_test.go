@@ -122,3 +122,48 @@ func TestMistypedParametersAreRefusedInTheWordsOfTheService(t *testing.T) {
 		}
 	}
 }
+
+func TestPathsIntoKeysAreRefused(t *testing.T) {
+	t.Parallel()
+	const key, values = `"TableName":"two","Key":{"k":{"S":"a"}}`, `"ExpressionAttributeValues":{":v":{"S":"a"}}`
+	const query = `{"TableName":"two","KeyConditionExpression":"k = :v",` + values
+	for request, want := range map[[2]string]string{
+		{"GetItem", `{` + key + `,"ProjectionExpression":"k.a"}`}:                           "Key: k",
+		{"GetItem", `{` + key + `,"ProjectionExpression":"g[0]"}`}:                          "IndexKey: g",
+		{"Query", query + `,"ProjectionExpression":"g.a"}`}:                                 "IndexKey: g",
+		{"Query", `{"TableName":"two","KeyConditionExpression":"k.a = :v",` + values + `}`}: "Key: k",
+		{"Scan", `{"TableName":"two","FilterExpression":"k.a = :v",` + values + `}`}:        "Key: k",
+		{"UpdateItem", `{` + key + `,"UpdateExpression":"SET g.a = :v",` + values + `}`}:    "IndexKey: g",
+		{"DeleteItem", `{` + key + `,"ConditionExpression":"k[1] = :v",` + values + `}`}:    "Key: k",
+	} {
+		db := newTable(t)
+		do(t, db, "CreateTable", `{"TableName":"two","BillingMode":"PAY_PER_REQUEST","KeySchema":[{"AttributeName":"k","KeyType":"HASH"}],
+			"AttributeDefinitions":[{"AttributeName":"k","AttributeType":"S"},{"AttributeName":"g","AttributeType":"S"}],
+			"GlobalSecondaryIndexes":[{"IndexName":"byg","KeySchema":[{"AttributeName":"g","KeyType":"HASH"}],"Projection":{"ProjectionType":"ALL"}}]}`)
+		want = "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: " + want
+		if got := answerOf(t, db, request[0], request[1]); !strings.Contains(got, want) {
+			t.Errorf("%s %s: %s, want %s", request[0], request[1], got, want)
+		}
+	}
+}
+
+func TestNamesOfAttributesAreBounded(t *testing.T) {
+	t.Parallel()
+	for size, want := range map[int]string{0: "Empty attribute name", 1: "{}", 65535: "{}", 65536: "Attribute name is too large"} {
+		name := strings.Repeat("n", size)
+		if got := answerOf(t, newTable(t), "PutItem", `{"TableName":"one","Item":{"k":{"S":"b"},"`+name+`":{"S":"v"}}}`); !strings.Contains(got, want) {
+			t.Errorf("a name of %d bytes: %.200s", size, got)
+		}
+	}
+	for size, want := range map[int]string{0: "length greater than or equal to 1", 255: "TableDescription", 256: "length less than or equal to 255"} {
+		name := strings.Repeat("n", size)
+		body := `{"TableName":"new","BillingMode":"PAY_PER_REQUEST","AttributeDefinitions":[{"AttributeName":"` + name + `","AttributeType":"S"}],"KeySchema":[{"AttributeName":"` + name + `","KeyType":"HASH"}]}`
+		if got := answerOf(t, newTable(t), "CreateTable", body); !strings.Contains(got, want) {
+			t.Errorf("a key's name of %d bytes: %.200s", size, got)
+		}
+	}
+	body := `{"TableName":"new","BillingMode":"PAY_PER_REQUEST","AttributeDefinitions":[{"AttributeName":"k","AttributeType":"S"},{"AttributeName":"k","AttributeType":"N"}],"KeySchema":[{"AttributeName":"k","KeyType":"HASH"}]}`
+	if got := answerOf(t, newTable(t), "CreateTable", body); !strings.Contains(got, "Duplicate AttributeName in AttributeDefinitions: k") {
+		t.Errorf("a definition twice: %s", got)
+	}
+}

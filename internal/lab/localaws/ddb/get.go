@@ -19,7 +19,8 @@ type getAnswer struct {
 type lookup struct {
 	of         target
 	projection *expr.Projection
-	factor     float64 // of its cost: 0.5, 1 if consistent, 2 in a transaction
+	entered    []string // see expr.Scope
+	factor     float64  // of its cost: 0.5, 1 if consistent, 2 in a transaction
 }
 
 func (in *params) lookup() (lookup, error) {
@@ -32,6 +33,7 @@ func (in *params) lookup() (lookup, error) {
 	checkCapacity(&c, in.ReturnConsumedCapacity)
 	e := in.expressions(c.Err(), map[string]*string{"ProjectionExpression": in.ProjectionExpression})
 	l.projection = cmp.Or(parse(e, "ProjectionExpression", expr.ParseProjection), in.legacyProjection())
+	l.entered = e.scope.Entered
 	return l, e.end()
 }
 
@@ -41,7 +43,7 @@ func (db *DB) found(j *job, l lookup) (attr.Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.key.check(l.of.key); err != nil {
+	if err := cmp.Or(t.key.check(l.of.key), t.checkPaths(l.entered)); err != nil {
 		return nil, err
 	}
 	item := t.items.get(t.key.position(l.of.key))

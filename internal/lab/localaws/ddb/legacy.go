@@ -31,8 +31,8 @@ type value struct{ Value attr.Value }
 // UnmarshalJSON reads it.
 func (v *value) UnmarshalJSON(data []byte) error {
 	var m attr.Map
-	err := m.UnmarshalJSON(slices.Concat([]byte(`{"":`), data, []byte("}")))
-	v.Value = m[""]
+	err := m.UnmarshalJSON(slices.Concat([]byte(`{"v":`), data, []byte("}")))
+	v.Value = m["v"]
 	return err
 }
 

@@ -92,7 +92,9 @@ func (p *params) expressions(err error, text map[string]*string) *expressions {
 		checkPlaceholders("ExpressionAttributeValues", ':', values, given, absent))
 	for _, k := range slices.Sorted(maps.Keys(names)) {
 		err = cmp.Or(err, wire.Forbid(names[k] == "",
-			"ExpressionAttributeNames contains invalid value: Empty attribute name for key %s", k))
+			"ExpressionAttributeNames contains invalid value: Empty attribute name for key %s", k),
+			wire.Forbid(len(names[k]) > attr.MaxName,
+				"ExpressionAttributeNames contains invalid value: Attribute name is too large, must be less than %d bytes for key %s", attr.MaxName+1, k))
 	}
 	return &expressions{text, &expr.Scope{Names: names, Values: attr.Map(values)}, err}
 }

@@ -29,6 +29,7 @@ type page struct {
 	keys       *expr.Condition // of a query
 	filter     *expr.Condition
 	projection *expr.Projection
+	entered    []string // see expr.Scope
 }
 
 // paging is the operation Query, or Scan.
@@ -67,6 +68,7 @@ func (in *params) page(query bool) (*page, error) {
 			"must be specified in the request.")))
 	}
 	p.keys = cmp.Or(parse(e, "KeyConditionExpression", expr.ParseCondition), e.comparisons(in.KeyConditions, ""))
+	p.entered = e.scope.Entered
 	return p, e.end()
 }
 
@@ -105,6 +107,9 @@ type source struct {
 
 func (db *DB) source(j *job, p *page) (source, error) {
 	t, err := db.table(p.table)
+	if err == nil {
+		err = t.checkPaths(p.entered)
+	}
 	if err != nil {
 		return source{}, err
 	}

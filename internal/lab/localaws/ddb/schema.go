@@ -11,8 +11,9 @@ import (
 	"github.com/landfall-dev/landfall/internal/lab/localaws/wire"
 )
 
-// The most indexes that a table can have.
+// The most indexes that a table can have, and the most bytes of a name that its schema holds.
 const (
+	maxKeyName       = 255
 	maxGlobalIndexes = 20
 	maxLocalIndexes  = 5
 )
@@ -39,6 +40,9 @@ func (spec *tableSpec) table() (*table, error) {
 	}
 	defined := map[string]*definition{}
 	for _, d := range spec.AttributeDefinitions {
+		if defined[d.AttributeName] != nil {
+			return t, wire.Validation(invalidParameters+"Duplicate AttributeName in AttributeDefinitions: %s", d.AttributeName)
+		}
 		defined[d.AttributeName] = &definition{typ: attr.Type(d.AttributeType)}
 	}
 	var err error
@@ -69,7 +73,7 @@ func (spec *tableSpec) constrain(c *wire.Constraints) {
 		at := fmt.Sprintf("attributeDefinitions.%d.member.", i+1)
 		c.Required(at+"attributeType", d.AttributeType != "")
 		c.Enum(at+"attributeType", d.AttributeType, "B", "N", "S")
-		c.Text(at+"attributeName", d.AttributeName, 1, 255)
+		c.Text(at+"attributeName", d.AttributeName, 1, maxKeyName)
 	}
 	for group, list := range map[string][]indexSpec{
 		"globalSecondaryIndexes": spec.GlobalSecondaryIndexes, "localSecondaryIndexes": spec.LocalSecondaryIndexes,
@@ -79,6 +83,9 @@ func (spec *tableSpec) constrain(c *wire.Constraints) {
 			c.Text(at+"indexName", ix.IndexName, 3, 255)
 			c.Enum(at+"projection.projectionType", ix.Projection.ProjectionType, "ALL", "INCLUDE", "KEYS_ONLY")
 			constrainKeys(c, at+"keySchema", ix.KeySchema)
+			for j, name := range ix.Projection.NonKeyAttributes {
+				c.Text(fmt.Sprintf("%sprojection.nonKeyAttributes.%d.member", at, j+1), name, 1, maxKeyName)
+			}
 		}
 	}
 	if s := spec.StreamSpecification; s != nil {
@@ -92,6 +99,7 @@ func constrainKeys(c *wire.Constraints, at string, keys []keyElement) {
 		c.List(at, len(keys), 2)
 	}
 	for i, k := range keys {
+		c.Text(fmt.Sprintf("%s.%d.member.attributeName", at, i+1), k.AttributeName, 1, maxKeyName)
 		c.Enum(fmt.Sprintf("%s.%d.member.keyType", at, i+1), k.KeyType, "HASH", "RANGE")
 	}
 }

@@ -55,7 +55,8 @@ type mutation struct {
 	verb      verb
 	condition *expr.Condition
 	update    *expr.Update
-	showOld   bool // in the error, if the condition fails
+	entered   []string // see expr.Scope
+	showOld   bool     // in the error, if the condition fails
 }
 
 // mutation checks the parameters of a write.
@@ -80,6 +81,7 @@ func (in *params) mutation(v verb) (*mutation, error) {
 		"Return values set to invalid value")), text)
 	m.update = cmp.Or(parse(e, "UpdateExpression", expr.ParseUpdate), e.updates(in))
 	m.condition = cmp.Or(parse(e, "ConditionExpression", expr.ParseCondition), e.comparisons(in.Expected, in.ConditionalOperator))
+	m.entered = e.scope.Entered
 	return m, cmp.Or(e.end(), wire.Forbid(v == put && in.Item.Size() > maxItem,
 		"Item size has exceeded the maximum allowed size"))
 }
@@ -101,7 +103,7 @@ func (db *DB) locate(m *mutation) (change, error) {
 				invalidParameters+"Cannot update attribute %s. This attribute is part of the key", p[0].Name))
 		}
 	}
-	if err != nil {
+	if err = cmp.Or(err, t.checkPaths(m.entered)); err != nil {
 		return change{}, err
 	}
 	c := change{table: t, position: t.key.position(m.of.key)}

@@ -170,6 +170,7 @@ func (p *parser) path() Path {
 		default:
 			return path
 		}
+		p.scope.Entered = append(p.scope.Entered, path[0].Name)
 		if len(path) > maxPath {
 			p.fail("The document path has too many nesting elements; nesting levels: %d", len(path))
 		}
