@@ -538,7 +538,7 @@ func TestMalformedRequestGetsAClearAnswer(t *testing.T) {
 
 func FuzzRequestIsAlwaysAnswered(f *testing.F) {
 	operations := []string{"PutItem", "UpdateItem", "DeleteItem", "GetItem", "Query", "Scan", "TransactWriteItems", "TransactGetItems", "BatchWriteItem", "BatchGetItem",
-		"CreateTable", "DescribeTable", "ListTables", "UpdateTimeToLive", "DescribeTimeToLive", "DeleteTable"}
+		"CreateTable", "DescribeTable", "ListTables", "UpdateTimeToLive", "DescribeTimeToLive", "DeleteTable", "UpdateTable", "TagResource", "UntagResource", "ListTagsOfResource"}
 	key := `"TableName":"tab","Key":{"pk":{"S":"a"}}`
 	for i, body := range []string{
 		`{"TableName":"tab","Item":{"pk":{"S":"a"},"g":{"S":"x"},"n":{"N":"1"}},"ConditionExpression":"attribute_not_exists(#p)","ExpressionAttributeNames":{"#p":"pk"},"ReturnValues":"ALL_OLD","ReturnConsumedCapacity":"INDEXES"}`,

@@ -167,3 +167,94 @@ func TestNamesOfAttributesAreBounded(t *testing.T) {
 		t.Errorf("a definition twice: %s", got)
 	}
 }
+
+func TestTagsOfATableAreKept(t *testing.T) {
+	t.Parallel()
+	const arn = `"ResourceArn":"arn:aws:dynamodb:us-east-1:000000000000:table/one"`
+	db := newTable(t)
+	for _, step := range [][2]string{
+		{"TagResource", `{` + arn + `,"Tags":[{"Key":"env","Value":"test"},{"Key":"team","Value":"a"}]}`},
+		{"TagResource", `{` + arn + `,"Tags":[{"Key":"env","Value":"prod"}]}`},
+		{"UntagResource", `{` + arn + `,"TagKeys":["team","none"]}`},
+	} {
+		if got := answerOf(t, db, step[0], step[1]); got != "{}" {
+			t.Errorf("%s: %s", step[0], got)
+		}
+	}
+	for body, want := range map[string]string{
+		`{` + arn + `}`:         `{"Tags":[{"Key":"env","Value":"prod"}]}`,
+		`{"ResourceArn":"one"}`: "Invalid TableArn: Invalid ResourceArn provided as input one",
+		`{"ResourceArn":"arn:aws:dynamodb:us-east-1:000000000000:table/none"}`: "AccessDeniedException",
+		`{}`: "Value null at 'resourceArn'",
+	} {
+		if got := answerOf(t, db, "ListTagsOfResource", body); !strings.Contains(got, want) {
+			t.Errorf("%s: %s, want %s", body, got, want)
+		}
+	}
+}
+
+func TestOptionsOfANewTableAreDescribedOrRefused(t *testing.T) {
+	t.Parallel()
+	const table = `{"TableName":"new","BillingMode":"PAY_PER_REQUEST","AttributeDefinitions":[{"AttributeName":"k","AttributeType":"S"}],"KeySchema":[{"AttributeName":"k","KeyType":"HASH"}]`
+	for option, want := range map[string]string{
+		`"SSESpecification":{"Enabled":true}`:                  `"SSEDescription":{"KMSMasterKeyArn":"arn:aws:kms:`,
+		`"OnDemandThroughput":{"MaxReadRequestUnits":7}`:       `"OnDemandThroughput":{"MaxReadRequestUnits":7}`,
+		`"WarmThroughput":{"ReadUnitsPerSecond":7}`:            `"WarmThroughput":{"ReadUnitsPerSecond":7,`,
+		`"TableClass":"STANDARD_INFREQUENT_ACCESS"`:            `"TableClassSummary"`,
+		`"ResourcePolicy":"{}"`:                                "ResourcePolicy and GlobalTableSettingsReplicationMode are not part of the local DynamoDB",
+		`"Tags":[{"Key":"","Value":"x"}]`:                      "tags.1.member.key",
+		`"SSESpecification":{"Enabled":true,"SSEType":"none"}`: "Member must satisfy enum value set: [AES256, KMS]",
+	} {
+		if got := answerOf(t, newTable(t), "CreateTable", table+","+option+"}"); !strings.Contains(got, want) {
+			t.Errorf("%s: %s, want %s", option, got, want)
+		}
+	}
+}
+
+func TestUpdatedTableIsWhatTheUpdateSays(t *testing.T) {
+	t.Parallel()
+	const create = `"AttributeDefinitions":[{"AttributeName":"v","AttributeType":"S"}],"GlobalSecondaryIndexUpdates":[{"Create":{"IndexName":"byv","KeySchema":[{"AttributeName":"v","KeyType":"HASH"}],"Projection":{"ProjectionType":"ALL"}}}]`
+	const remove = `"GlobalSecondaryIndexUpdates":[{"Delete":{"IndexName":"byv"}}]`
+	const query = `{"TableName":"one","IndexName":"byv","KeyConditionExpression":"v = :v","ExpressionAttributeValues":{":v":{"S":"long"}}}`
+	const describe = `{"TableName":"one"}`
+	for name, steps := range map[string][][3]string{ // operation, members or body, want
+		"index": {
+			{"UpdateTable", create, `"IndexName":"byv"`}, {"Query", query, `"Count":1`},
+			{"PutItem", `{"TableName":"one","Item":{"k":{"S":"b"},"v":{"S":"long"}}}`, "{}"}, {"Query", query, `"Count":2`},
+			{"UpdateTable", create, "Attempting to create an index which already exists"},
+			{"UpdateTable", remove, `"AttributeDefinitions":[{"AttributeName":"k","AttributeType":"S"}]`},
+			{"Query", query, "does not have the specified index"},
+			{"UpdateTable", remove, "ResourceNotFoundException"},
+		},
+		"billing": {
+			{"UpdateTable", `"BillingMode":"PROVISIONED"`, "must both be specified"},
+			{"UpdateTable", `"BillingMode":"PROVISIONED","ProvisionedThroughput":{"ReadCapacityUnits":5,"WriteCapacityUnits":6}`, `"WriteCapacityUnits":6`},
+			{"UpdateTable", `"ProvisionedThroughput":{"ReadCapacityUnits":5,"WriteCapacityUnits":6}`, "The provisioned throughput for the table will not change"},
+			{"UpdateTable", `"BillingMode":"PAY_PER_REQUEST"`, `"BillingMode":"PAY_PER_REQUEST"`},
+		},
+		"protection": {
+			{"UpdateTable", `"DeletionProtectionEnabled":true`, `"DeletionProtectionEnabled":true`}, {"DeleteTable", describe, "ValidationException"},
+			{"UpdateTable", `"DeletionProtectionEnabled":false`, `"DeletionProtectionEnabled":false`}, {"DeleteTable", describe, "DELETING"},
+		},
+		"stream": {
+			{"UpdateTable", `"StreamSpecification":{"StreamEnabled":true,"StreamViewType":"NEW_IMAGE"}`, `"LatestStreamArn"`},
+			{"UpdateTable", `"StreamSpecification":{"StreamEnabled":true,"StreamViewType":"NEW_IMAGE"}`, "Table already has an enabled stream"},
+			{"UpdateTable", `"StreamSpecification":{"StreamEnabled":false}`, "UPDATING"}, {"DescribeTable", describe, "ACTIVE"},
+		},
+		"refused": {
+			{"UpdateTable", `"TableClass":""`, "At least one of"}, {"UpdateTable", `"ReplicaUpdates":[{}]`, "Global tables are not part"},
+			{"UpdateTable", `"GlobalSecondaryIndexUpdates":[{}]`, "must not be null"},
+		},
+	} {
+		db := newTable(t)
+		for i, step := range steps {
+			body := step[1]
+			if step[0] == "UpdateTable" {
+				body = `{"TableName":"one",` + body + "}"
+			}
+			if got := answerOf(t, db, step[0], body); !strings.Contains(got, step[2]) {
+				t.Errorf("%s, step %d: %s, want %s", name, i, got, step[2])
+			}
+		}
+	}
+}

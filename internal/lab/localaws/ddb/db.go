@@ -89,13 +89,17 @@ var operations = wire.Operations[*DB]{
 	"DescribeTable":      wire.Reading((*DB).describeTable),
 	"DescribeTimeToLive": wire.Reading((*DB).describeTimeToLive),
 	"GetItem":            wire.Reading((*DB).getItem),
+	"ListTagsOfResource": wire.Reading((*DB).listTagsOfResource),
 	"ListTables":         wire.Reading((*DB).listTables),
 	"PutItem":            wire.Reading(writing(put)),
 	"Query":              wire.Reading(paging(true)),
 	"Scan":               wire.Reading(paging(false)),
+	"TagResource":        wire.Reading((*DB).tagResource),
 	"TransactGetItems":   wire.Reading((*DB).transactGetItems),
 	"TransactWriteItems": wire.Reading((*DB).transactWriteItems),
+	"UntagResource":      wire.Reading((*DB).untagResource),
 	"UpdateItem":         wire.Reading(writing(update)),
+	"UpdateTable":        wire.Reading((*DB).updateTable),
 	"UpdateTimeToLive":   wire.Reading((*DB).updateTimeToLive),
 }
 

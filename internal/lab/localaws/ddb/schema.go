@@ -28,14 +28,16 @@ type definition struct {
 
 // table checks a specification and makes an empty table of it.
 func (spec *tableSpec) table() (*table, error) {
-	t := &table{spec: *spec, held: map[string]bool{}}
+	t := &table{spec: *spec, held: map[string]bool{}, tags: spec.Tags}
 	if spec.TableName == nil {
 		return t, wire.Validation("The parameter 'TableName' is required but was not present in the request")
 	}
 	var c wire.Constraints
 	t.name = newTableName(&c, spec.TableName, 3)
 	spec.constrain(&c)
-	if err := cmp.Or(c.Err(), spec.checkBilling()); err != nil {
+	refusal := wire.Forbid(spec.ResourcePolicy != nil || spec.GlobalTableSettingsReplicationMode != "",
+		"ResourcePolicy and GlobalTableSettingsReplicationMode are not part of the local DynamoDB: leave them out")
+	if err := cmp.Or(c.Err(), refusal, spec.checkBilling()); err != nil {
 		return t, err
 	}
 	defined := map[string]*definition{}
@@ -87,6 +89,10 @@ func (spec *tableSpec) constrain(c *wire.Constraints) {
 				c.Text(fmt.Sprintf("%sprojection.nonKeyAttributes.%d.member", at, j+1), name, 1, maxKeyName)
 			}
 		}
+	}
+	constrainTags(c, spec.Tags)
+	if s := spec.SSESpecification; s != nil {
+		c.Enum("sSESpecification.sSEType", s.SSEType, "AES256", "KMS")
 	}
 	if s := spec.StreamSpecification; s != nil {
 		c.Enum("streamSpecification.streamViewType",

@@ -28,6 +28,7 @@ type table struct {
 	held    map[string]bool // positions of items that a transaction holds
 	ttl     string          // attribute; empty if items do not expire
 	spent   spending
+	tags    []tag
 	stream  *streams.Stream // nil if it has none
 }
 
