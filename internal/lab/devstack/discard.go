@@ -11,7 +11,7 @@ import (
 // discardLimit bounds the time for telling the queue for failures: the stack waits for it when it stops.
 const discardLimit = 10 * time.Second
 
-// discarded is what a destination for failures is told
+// discarded is the message to a destination for failures
 // (https://docs.aws.amazon.com/lambda/latest/dg/services-dynamodb-errors.html#dynamodb-on-failure-destination-example-sqs-sns).
 type discarded struct {
 	RequestContext  requestContext   `json:"requestContext"`

@@ -37,7 +37,7 @@ type Function struct {
 	// refuses them.
 	Env map[string]string
 
-	// Memory, in MB, is told to the function and not enforced. Defaults to DefaultMemory.
+	// Memory, in MB: the function learns it, and it is not enforced. Defaults to DefaultMemory.
 	Memory int
 
 	// Name is 1 to 64 letters, digits, hyphens and underscores.

@@ -102,7 +102,7 @@ func (p *shardPart) fitting() int {
 	return len(p.read)
 }
 
-// cut makes an attempt of what was read, and is true.
+// cut makes an attempt of the records that were read. It returns true.
 func (p *shardPart) cut() bool {
 	n := min(p.fitting(), p.stream.mapping.BatchSize)
 	p.todo, p.read, p.wait, p.last = []attempt{{records: p.read[:n:n]}}, p.read[n:], 0, 0

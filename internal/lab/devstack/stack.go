@@ -21,7 +21,7 @@ type Config struct {
 	// never two at a time. It should not block: the functions wait for it. Defaults to io.Discard.
 	Output io.Writer
 
-	// Region is told to the functions and part of every ARN. Defaults to DefaultRegion.
+	// Region is in the functions' environment and in every ARN. Defaults to DefaultRegion.
 	Region string
 }
 

@@ -51,7 +51,7 @@ type StreamMapping struct {
 	// Function is the name of the function that is invoked.
 	Function string
 
-	// IteratorAge is told, before each invocation, how long ago the last of its records came into
+	// IteratorAge gets, before each invocation, how long ago the last of its records came into
 	// the stream. May be nil; is called for several batches at a time.
 	IteratorAge func(time.Duration)
 
@@ -63,7 +63,7 @@ type StreamMapping struct {
 	// MaxRetryAttempts, before it is discarded; Unlimited (Lambda's default) for no bound.
 	MaximumRetryAttempts int
 
-	// OnFailure is the URL of a queue that is told of records that are discarded: where they stand in
+	// OnFailure is the URL of a queue that gets a message about discarded records: where they stand in
 	// the stream, not what is in them. Needs Queues.
 	OnFailure string
 

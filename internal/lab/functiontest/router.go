@@ -38,7 +38,7 @@ type Router struct {
 // RouteFunction is the function's name on the stack.
 const RouteFunction = "route"
 
-// Tables have other names than those that the function takes when it is told none.
+// Tables have names other than the function's defaults.
 const receiptsTable, controlTable = "test-receipts", "test-control"
 
 // NewRouter starts everything with a landfall.yaml. prefix is what names of queues begin with, queues are those of

@@ -11,7 +11,7 @@ import (
 	"github.com/landfall-dev/landfall/internal/lab/localaws/wire"
 )
 
-// What CreateTable is told, and DescribeTable tells.
+// The parameters of CreateTable, which DescribeTable answers with.
 type (
 	attributeDefinition struct{ AttributeName, AttributeType string }
 	keyElement          struct{ AttributeName, KeyType string }

@@ -26,7 +26,7 @@ type sendEntry struct {
 	MessageDeduplicationId  *string
 }
 
-// sendResult is what a sender is told.
+// sendResult is the answer to a sender.
 type sendResult struct {
 	Id                           string `json:",omitempty"`
 	MessageId                    string

@@ -214,7 +214,7 @@ func TestReceiverThatGaveUpTakesNothing(t *testing.T) {
 		}
 		q.Send("m")
 		if q.Counts() != "1 0 0" {
-			t.Errorf("taken by nobody: %s", q.Counts())
+			t.Errorf("no receiver took it: %s", q.Counts())
 		}
 		polls := b.Ledger().Sum(func(k ledger.Key) bool { return k.Operation == "ReceiveMessage" })
 		if polls.Requests != 1 || polls.Billed != 1 {

@@ -48,7 +48,7 @@ type shard struct {
 	bytes      int       // of the records
 }
 
-// record is one change; what is told of it is made when it is read.
+// record is one change; its form for readers is made when it is read.
 type record struct {
 	seq            uint64
 	at             time.Time
