@@ -101,12 +101,14 @@ func (spec *tableSpec) constrain(c *wire.Constraints) {
 }
 
 func constrainKeys(c *wire.Constraints, at string, keys []keyElement) {
-	if keys != nil {
-		c.List(at, len(keys), 2)
-	}
+	var shown []string
 	for i, k := range keys {
+		shown = append(shown, fmt.Sprintf("KeySchemaElement(attributeName=%s, keyType=%s)", k.AttributeName, k.KeyType))
 		c.Text(fmt.Sprintf("%s.%d.member.attributeName", at, i+1), k.AttributeName, 1, maxKeyName)
 		c.Enum(fmt.Sprintf("%s.%d.member.keyType", at, i+1), k.KeyType, "HASH", "RANGE")
+	}
+	if keys != nil {
+		c.Between(at, "'["+strings.Join(shown, ", ")+"]'", "length", len(keys), 1, 2)
 	}
 }
 
