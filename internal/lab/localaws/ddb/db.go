@@ -72,7 +72,7 @@ func (o operation) Run(now time.Time, f faults.Fault) wire.Outcome {
 	case f.Error == faults.Conflict && o.conflict != nil:
 		return wire.Outcome{Err: o.conflict}
 	case f.Error != "":
-		return wire.Outcome{Err: Failure(f.Error)}
+		return wire.Outcome{Err: faulty(f.Error)}
 	}
 	j := &job{now: now, fault: f}
 	answer, err := o.run(j)

@@ -53,8 +53,8 @@ func throttled() *wire.Error {
 			"https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html")
 }
 
-// Failure is the service's own error of a kind of fault.
-func Failure(kind faults.Error) error {
+// faulty is the service's own error of a kind of fault.
+func faulty(kind faults.Error) error {
 	switch kind {
 	case faults.Throttle:
 		return throttled()
