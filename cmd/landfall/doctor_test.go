@@ -7,12 +7,13 @@ import (
 
 	"github.com/landfall-dev/landfall/internal/doctor"
 	"github.com/landfall-dev/landfall/internal/lab/localaws"
+	"github.com/landfall-dev/landfall/internal/lab/loopback"
 )
 
 // TestDoctorAnswersNoIfSomethingIsBad on an AWS without tables, with a configuration that is not valid.
 func TestDoctorAnswersNoIfSomethingIsBad(t *testing.T) {
 	t.Parallel()
-	server, err := localaws.Listen("127.0.0.1:0", localaws.New(localaws.Options{}))
+	server, err := loopback.Listen("127.0.0.1:0", localaws.New(localaws.Options{}))
 	if err != nil {
 		t.Fatal(err)
 	}

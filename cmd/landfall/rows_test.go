@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/landfall-dev/landfall/internal/lab/localaws"
+	"github.com/landfall-dev/landfall/internal/lab/loopback"
 	"github.com/landfall-dev/landfall/internal/outboxdb"
 	"github.com/landfall-dev/landfall/internal/schema"
 )
@@ -35,7 +36,7 @@ type rowsBundle struct {
 }
 
 func setupRows(t *testing.T) *rowsBundle {
-	server, err := localaws.Listen("127.0.0.1:0", localaws.New(localaws.Options{}))
+	server, err := loopback.Listen("127.0.0.1:0", localaws.New(localaws.Options{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +143,7 @@ func TestMissingRowIsANo(t *testing.T) {
 
 func TestMissingTableSaysWhatToDo(t *testing.T) {
 	t.Parallel()
-	server, err := localaws.Listen("127.0.0.1:0", localaws.New(localaws.Options{}))
+	server, err := loopback.Listen("127.0.0.1:0", localaws.New(localaws.Options{}))
 	if err != nil {
 		t.Fatal(err)
 	}

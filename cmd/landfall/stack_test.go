@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/landfall-dev/landfall/internal/lab/localaws"
+	"github.com/landfall-dev/landfall/internal/lab/loopback"
 	"github.com/landfall-dev/landfall/internal/outboxdb"
 )
 
@@ -26,7 +27,7 @@ const described = `<DescribeStacksResponse xmlns="http://cloudformation.amazonaw
 // TestRowsAreReadFromTheStacksTable serves CloudFormation and DynamoDB at one endpoint.
 func TestRowsAreReadFromTheStacksTable(t *testing.T) {
 	t.Parallel()
-	tables, err := localaws.Listen("127.0.0.1:0", localaws.New(localaws.Options{}))
+	tables, err := loopback.Listen("127.0.0.1:0", localaws.New(localaws.Options{}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ destinations:
   charge: {http: %[1]s/paused, deduplicates: never, allow_private: true}
   mail: {http: %[1]s/mail, deduplicates: never, allow_private: true}
 `, remote.URL))
-	controls := outboxdb.NewControls(b.DynamoDB("test"), b.ControlTable())
+	controls := outboxdb.NewControls(b.Desk.DynamoDB("test"), b.Desk.ControlTable())
 	if err := controls.Pause(t.Context(), "charge", "the remote is being moved", "ann"); err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ destinations:
 func TestBuiltFunctionSendsNothingIfControlsCannotBeRead(t *testing.T) {
 	t.Parallel()
 	b := functiontest.New(t, "dispatch", "destinations: {charge: {http: \"http://127.0.0.1:1\", deduplicates: never, allow_private: true}}")
-	if _, err := b.DynamoDB("test").DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: aws.String(b.ControlTable())}); err != nil {
+	if _, err := b.Desk.DynamoDB("test").DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: aws.String(b.Desk.ControlTable())}); err != nil {
 		t.Fatal(err)
 	}
 	b.Put("charge", "order-1", "{}")

@@ -22,8 +22,8 @@ destinations:
 groups:
   couriers: {accept: explicit, route: least_loaded}
 `)
-	client := b.SQS("test")
-	gone, err := b.QueueURL(t.Context(), "no-queue")
+	client := b.Desk.SQS("test")
+	gone, err := b.Desk.QueueURL(t.Context(), "no-queue")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,9 +38,9 @@ groups:
 	}
 	for queue, want := range map[string][2]string{
 		"mail-queue": {`{"to": "ann"}`, "Idempotency-Key"},
-		schema.IngressQueue(b.Prefix, "couriers"): {`{"from": "here"}`, schema.MessageIDAttribute},
+		schema.IngressQueue(b.Desk.Prefix, "couriers"): {`{"from": "here"}`, schema.MessageIDAttribute},
 	} {
-		url, err := b.QueueURL(t.Context(), queue)
+		url, err := b.Desk.QueueURL(t.Context(), queue)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -55,7 +55,7 @@ destinations:
     secret: {name: partner/api, member: key, header: X-Api-Key}
   mail: {http: "%[1]s", deduplicates: never, allow_private: true, attempts: 1, secret: nobody/knows}
 `, server.URL))
-	vault := secretsmanager.NewFromConfig(b.SDK("test"))
+	vault := secretsmanager.NewFromConfig(b.Desk.SDK("test"))
 	name := aws.String("partner/api")
 
 	b.Put("mail", "too-early", "{}")

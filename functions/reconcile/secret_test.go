@@ -40,7 +40,7 @@ destinations:
         - {status: 200, then: completed}
         - {status: 403, then: not_found}
 `, remote.URL))
-	vault := secretsmanager.NewFromConfig(b.SDK("test"))
+	vault := secretsmanager.NewFromConfig(b.Desk.SDK("test"))
 	_, err := vault.CreateSecret(t.Context(), &secretsmanager.CreateSecretInput{Name: aws.String("partner"), SecretString: aws.String("hunter2-first")})
 	if err != nil {
 		t.Fatal(err)

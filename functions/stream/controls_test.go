@@ -31,10 +31,10 @@ func TestBuiltFunctionLeavesPausedRowsToTheSweep(t *testing.T) {
 		log    string
 	}{
 		"paused": {func(b *functiontest.Bench) error {
-			return outboxdb.NewControls(b.DynamoDB("test"), b.ControlTable()).Pause(t.Context(), "charge", "moving", "ann")
+			return outboxdb.NewControls(b.Desk.DynamoDB("test"), b.Desk.ControlTable()).Pause(t.Context(), "charge", "moving", "ann")
 		}, "the destination is paused"},
 		"unknown": {func(b *functiontest.Bench) error {
-			_, err := b.DynamoDB("test").DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: aws.String(b.ControlTable())})
+			_, err := b.Desk.DynamoDB("test").DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: aws.String(b.Desk.ControlTable())})
 			return err
 		}, "rows are left to the sweep"},
 	} {

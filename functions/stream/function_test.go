@@ -91,7 +91,7 @@ func TestBuiltFunctionRefusesEventsOfAnotherShape(t *testing.T) {
 	}
 
 	// A batch that failed for want of the table would be repeated, and hold up the others.
-	if _, err := b.DynamoDB("test").DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: aws.String(b.OutboxTable())}); err != nil {
+	if _, err := b.Desk.DynamoDB("test").DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: aws.String(b.Desk.OutboxTable())}); err != nil {
 		t.Fatal(err)
 	}
 	if got := b.Invoke(string(sample)); !strings.Contains(got, `"completed":0`) {

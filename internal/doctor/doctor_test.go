@@ -18,6 +18,7 @@ import (
 
 	"github.com/landfall-dev/landfall/internal/config"
 	"github.com/landfall-dev/landfall/internal/lab/localaws"
+	"github.com/landfall-dev/landfall/internal/lab/loopback"
 	"github.com/landfall-dev/landfall/internal/outboxdb"
 	"github.com/landfall-dev/landfall/internal/routingdb"
 	"github.com/landfall-dev/landfall/internal/schema"
@@ -74,7 +75,7 @@ func (p *patient) admit() {
 	if p.endpoint != "" {
 		return
 	}
-	server, err := localaws.Listen("127.0.0.1:0", localaws.New(localaws.Options{}))
+	server, err := loopback.Listen("127.0.0.1:0", localaws.New(localaws.Options{}))
 	if err != nil {
 		p.t.Fatal(err)
 	}

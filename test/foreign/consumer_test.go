@@ -23,6 +23,7 @@ import (
 	"github.com/landfall-dev/landfall/internal/config"
 	"github.com/landfall-dev/landfall/internal/lab/devstack"
 	"github.com/landfall-dev/landfall/internal/lab/localaws"
+	"github.com/landfall-dev/landfall/internal/lab/loopback"
 	"github.com/landfall-dev/landfall/internal/routing"
 	"github.com/landfall-dev/landfall/internal/routingdb"
 	"github.com/landfall-dev/landfall/internal/schema"
@@ -50,7 +51,7 @@ type office struct {
 
 func newOffice(t *testing.T) *office {
 	account := localaws.New(localaws.Options{})
-	server, err := localaws.Listen("127.0.0.1:0", account)
+	server, err := loopback.Listen("127.0.0.1:0", account)
 	must(t, err)
 	t.Cleanup(func() { must(t, server.Close()) })
 	sdk := account.Config("test")

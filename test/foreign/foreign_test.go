@@ -23,6 +23,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/landfall-dev/landfall/internal/lab/localaws"
+	"github.com/landfall-dev/landfall/internal/lab/loopback"
 	"github.com/landfall-dev/landfall/internal/outbox"
 	"github.com/landfall-dev/landfall/internal/outboxdb"
 )
@@ -41,7 +42,7 @@ type desk struct {
 
 func newDesk(t *testing.T) *desk {
 	account := localaws.New(localaws.Options{})
-	server, err := localaws.Listen("127.0.0.1:0", account)
+	server, err := loopback.Listen("127.0.0.1:0", account)
 	if err != nil {
 		t.Fatal(err)
 	}

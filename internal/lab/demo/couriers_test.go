@@ -14,6 +14,7 @@ import (
 
 	"github.com/landfall-dev/landfall/internal/lab/desk"
 	"github.com/landfall-dev/landfall/internal/lab/localaws"
+	"github.com/landfall-dev/landfall/internal/lab/loopback"
 	"github.com/landfall-dev/landfall/internal/outbox"
 	"github.com/landfall-dev/landfall/internal/outboxdb"
 	"github.com/landfall-dev/landfall/internal/routing"
@@ -25,7 +26,7 @@ import (
 // so. A message that is not in its queue counts as lost, and a row that was not settled as a problem.
 func TestKilledCouriersAcceptedMessageIsFoundInItsQueue(t *testing.T) {
 	t.Parallel()
-	server, err := localaws.Listen("127.0.0.1:0", localaws.New(localaws.Options{}))
+	server, err := loopback.Listen("127.0.0.1:0", localaws.New(localaws.Options{}))
 	if err != nil {
 		t.Fatal(err)
 	}

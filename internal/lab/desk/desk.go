@@ -18,16 +18,19 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
+	"github.com/landfall-dev/landfall/internal/bounded"
 	"github.com/landfall-dev/landfall/internal/config"
 	"github.com/landfall-dev/landfall/internal/lab/devstack"
 	"github.com/landfall-dev/landfall/internal/lab/localaws"
 	"github.com/landfall-dev/landfall/internal/lab/localaws/ledger"
+	"github.com/landfall-dev/landfall/internal/lab/loopback"
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
@@ -48,7 +51,7 @@ type Options struct {
 	Port int
 	// KeepRequests is how many requests the ledger keeps beside its sums; negative: all of them.
 	KeepRequests int
-	// Functions to run besides Landfall's own: those that the configuration names. They get Landfall's environment, too.
+	// Functions to run besides Landfall's own: those that the configuration names. They get Landfall's environment too.
 	Functions []devstack.Function
 	// Output gets what the functions print, line by line. Defaults to nowhere.
 	Output io.Writer
@@ -66,9 +69,10 @@ type Desk struct {
 	Ledger *ledger.Ledger
 
 	config *config.Config
-	server *localaws.Server
+	server *loopback.Server
 	lambda atomic.Pointer[devstack.Stack] // what serve knows of Stack
 	made   []string                       // queues
+	end    context.CancelFunc             // of what runs until the desk stops
 }
 
 // streamConcurrency is enough for all batches that the stream's mapping has at once, ten for each of four shards. For the others
@@ -84,20 +88,31 @@ func Start(ctx context.Context, o Options) (*Desk, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Desk{Endpoint: o.Endpoint, Prefix: cmp.Or(o.Prefix, schema.QueuePrefix), config: o.Config}
+	running, end := context.WithCancel(context.WithoutCancel(ctx))
+	d := &Desk{Endpoint: o.Endpoint, Prefix: cmp.Or(o.Prefix, schema.QueuePrefix), config: o.Config, end: end}
 	if d.Endpoint == "" {
 		account := localaws.New(localaws.Options{KeepEntries: cmp.Or(o.KeepRequests, 1000)})
-		if d.server, err = localaws.Listen(fmt.Sprintf("127.0.0.1:%d", o.Port), d.serve(account)); err != nil {
+		if d.server, err = loopback.Listen(fmt.Sprintf("127.0.0.1:%d", o.Port), d.serve(account)); err != nil {
+			end()
 			return nil, err
 		}
 		d.Endpoint, d.Ledger = d.server.URL, account.Ledger()
+		go expire(running, account)
 	} else if err := Loopback(d.Endpoint); err != nil {
+		end()
 		return nil, err
 	}
 	if err := d.start(ctx, o, file); err != nil {
 		return nil, errors.Join(err, d.Stop(ctx))
 	}
 	return d, nil
+}
+
+// expire deletes what has outlived its time to live, every minute until ctx ends.
+func expire(ctx context.Context, account *localaws.Account) {
+	for bounded.Pause(ctx, time.Minute) {
+		account.ReapExpired()
+	}
 }
 
 func (d *Desk) start(ctx context.Context, o Options, file string) error {
@@ -195,6 +210,7 @@ func (d *Desk) Environment() []string {
 
 // Stop lets the functions finish until ctx ends, then stops everything.
 func (d *Desk) Stop(ctx context.Context) error {
+	d.end()
 	if d.Stack != nil {
 		d.Stack.Stop(ctx)
 	}
@@ -208,10 +224,10 @@ func (d *Desk) Stop(ctx context.Context) error {
 func Loopback(endpoint string) error {
 	u, err := url.Parse(endpoint)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") {
-		return errors.New("endpoint: want http://127.0.0.1:<port>")
+		return errors.New("invalid endpoint: want http://127.0.0.1:<port>")
 	}
 	if ip := net.ParseIP(u.Hostname()); u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return fmt.Errorf("endpoint %s is not on this machine: only a loopback address is used here, such as http://127.0.0.1:4566", u.Host)
+		return fmt.Errorf("endpoint %s is not on this machine: use a loopback address such as http://127.0.0.1:4566", u.Host)
 	}
 	return nil
 }

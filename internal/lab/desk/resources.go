@@ -34,7 +34,7 @@ func (d *Desk) names() map[string]string {
 	}
 }
 
-// createTables makes the tables that are not there.
+// createTables makes the tables that are not there, with the time to live that the deployed ones have.
 func (d *Desk) createTables(ctx context.Context) error {
 	client := d.DynamoDB("desk")
 	for _, table := range []*dynamodb.CreateTableInput{
@@ -44,6 +44,14 @@ func (d *Desk) createTables(ctx context.Context) error {
 		var exists *types.ResourceInUseException
 		if err != nil && !errors.As(err, &exists) {
 			return fmt.Errorf("create table %s: %w", *table.TableName, err)
+		}
+		if err != nil {
+			continue
+		}
+		_, err = client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{TableName: table.TableName,
+			TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: aws.String(schema.ExpiresAt), Enabled: aws.Bool(true)}})
+		if err != nil {
+			return fmt.Errorf("set the time to live of table %s: %w", *table.TableName, err)
 		}
 	}
 	return nil
@@ -67,7 +75,7 @@ func (d *Desk) queues() (names []string) {
 	return append(names, schema.StreamFailures(d.Prefix))
 }
 
-// createQueues makes the queues that are not there; what the configuration names by ARN is somebody else's.
+// createQueues makes the queues that are not there; queues that the configuration names by ARN belong to others and are left alone.
 func (d *Desk) createQueues(ctx context.Context) error {
 	client := d.SQS("desk")
 	for _, name := range d.queues() {
@@ -120,7 +128,7 @@ func (d *Desk) leadToDeadLetters(ctx context.Context, client *sqs.Client, group 
 	return nil
 }
 
-// MakeQueue makes a queue besides.
+// MakeQueue makes one more queue; Remove removes it.
 func (d *Desk) MakeQueue(ctx context.Context, name string) error {
 	if _, err := d.SQS("desk").CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: &name}); err != nil {
 		return fmt.Errorf("create queue %s: %w", name, err)

@@ -12,14 +12,14 @@ import (
 )
 
 // ErrNoGo says that functions cannot be built because the Go toolchain is missing.
-var ErrNoGo = errors.New("the go command is not on the PATH: install Go from https://go.dev/dl/, or give executables that are built already")
+var ErrNoGo = errors.New("go command not found on the PATH: install Go from https://go.dev/dl/, or give built executables")
 
 // Build compiles the function in functions/<name> of the Go module that dir lies in, for this
 // machine, as it is compiled for Lambda otherwise, and returns the executable's path:
 // build/desk/<name>/bootstrap in the module's folder. A compiler's complaint is part of the error.
 func Build(ctx context.Context, dir, name string) (string, error) {
 	if !functionName.MatchString(name) {
-		return "", fmt.Errorf("build function %q: not a function's name", name)
+		return "", fmt.Errorf("build function %q: invalid function name", name)
 	}
 	root, err := moduleRoot(ctx, dir)
 	if err != nil {
@@ -27,7 +27,7 @@ func Build(ctx context.Context, dir, name string) (string, error) {
 	}
 	source := filepath.Join(root, "functions", name)
 	if info, err := os.Stat(source); err != nil || !info.IsDir() {
-		return "", fmt.Errorf("build function %s: there is no folder %s: run this in the source tree that has it", name, source)
+		return "", fmt.Errorf("build function %s: folder %s not found: run this from the source tree", name, source)
 	}
 	binary := filepath.Join(root, "build", "desk", name, "bootstrap")
 	if _, err := runGo(ctx, root, "build", "-trimpath", "-ldflags=-s -w", "-tags=lambda.norpc",
@@ -44,7 +44,7 @@ func moduleRoot(ctx context.Context, dir string) (string, error) {
 		return "", err
 	}
 	if gomod == "" || gomod == os.DevNull {
-		return "", fmt.Errorf("%s is not inside a Go module: run this in the source tree", dir)
+		return "", fmt.Errorf("%s is not inside a Go module: run this from the source tree", dir)
 	}
 	return filepath.Dir(gomod), nil
 }

@@ -34,7 +34,7 @@ func module(t *testing.T) string {
 	return root
 }
 
-func TestBuiltFunctionIsNotForAnotherMachine(t *testing.T) { // alone: it sets variables
+func TestBuiltFunctionIsForThisMachine(t *testing.T) { // alone: it sets variables
 	t.Setenv("GOOS", "plan9")
 	t.Setenv("GOARCH", "arm")
 	root := module(t)
@@ -50,12 +50,12 @@ func TestBuiltFunctionIsNotForAnotherMachine(t *testing.T) { // alone: it sets v
 	}
 }
 
-func TestFailedBuildIsNotUnexplained(t *testing.T) {
+func TestFailedBuildSaysWhy(t *testing.T) {
 	t.Parallel()
 	root := module(t)
 	for name, c := range map[string]struct{ dir, function, want string }{
-		"no such function": {root, "other", filepath.Join(root, "functions", "other") + ": run this in the source tree"},
-		"not a name":       {root, "../good", "not a function's name"},
+		"no such function": {root, "other", filepath.Join(root, "functions", "other") + " not found: run this from the source tree"},
+		"not a name":       {root, "../good", "invalid function name"},
 		"does not compile": {root, "bad", "undefined: undefined"},
 		"no module":        {t.TempDir(), "good", "is not inside a Go module"},
 	} {
@@ -65,7 +65,7 @@ func TestFailedBuildIsNotUnexplained(t *testing.T) {
 	}
 }
 
-func TestMissingGoIsNotACrypticError(t *testing.T) { // alone: it sets variables
+func TestMissingGoIsNamedInTheError(t *testing.T) { // alone: it sets variables
 	t.Setenv("PATH", t.TempDir())
 	if _, err := Build(t.Context(), ".", "good"); !errors.Is(err, ErrNoGo) {
 		t.Errorf("got %v", err)

@@ -11,7 +11,7 @@ import (
 // discardLimit bounds the time for telling the queue for failures: the stack waits for it when it stops.
 const discardLimit = 10 * time.Second
 
-// discarded is what a destination for failures is told
+// discarded is the message to a destination for failures
 // (https://docs.aws.amazon.com/lambda/latest/dg/services-dynamodb-errors.html#dynamodb-on-failure-destination-example-sqs-sns).
 type discarded struct {
 	RequestContext  requestContext   `json:"requestContext"`
@@ -45,18 +45,18 @@ type batchInfo struct {
 }
 
 // discard gives up records, and tells the queue for failures, if there is one, where they stand.
-func (l *lane) discard(ctx context.Context, a attempt, condition string) {
+func (p *shardPart) discard(ctx context.Context, a attempt, condition string) {
 	first, last := a.records[0], a.records[len(a.records)-1]
-	l.say("%d records discarded, %s: %s to %s of the shard %s", len(a.records), condition, first.sequence, last.sequence, l.shard)
-	if l.OnFailure == "" {
+	p.stream.say("%d records discarded, %s: %s to %s of the shard %s", len(a.records), condition, first.sequence, last.sequence, p.shard)
+	if p.stream.mapping.OnFailure == "" {
 		return
 	}
 	d := discarded{
-		RequestContext: requestContext{a.result.RequestID, fmt.Sprintf("arn:aws:lambda:%s:%s:function:%s", l.region, Account, l.Function), condition, a.invoked},
+		RequestContext: requestContext{a.result.RequestID, fmt.Sprintf("arn:aws:lambda:%s:%s:function:%s", p.stream.region, Account, p.stream.mapping.Function), condition, a.invoked},
 		Version:        "1.0",
 		Timestamp:      time.Now().UTC().Format("2006-01-02T15:04:05.000Z"),
-		BatchInfo: batchInfo{l.shard, first.sequence, last.sequence, first.at.UTC().Format(time.RFC3339),
-			last.at.UTC().Format(time.RFC3339), len(a.records), l.arn},
+		BatchInfo: batchInfo{p.shard, first.sequence, last.sequence, first.at.UTC().Format(time.RFC3339),
+			last.at.UTC().Format(time.RFC3339), len(a.records), p.stream.arn},
 	}
 	if a.invoked > 0 {
 		d.ResponseContext = &responseContext{StatusCode: 200, ExecutedVersion: "$LATEST"}
@@ -67,7 +67,7 @@ func (l *lane) discard(ctx context.Context, a attempt, condition string) {
 	ctx, cancel := context.WithTimeout(ctx, discardLimit)
 	defer cancel()
 	body := string(compact(d))
-	if _, err := l.Queues.SendMessage(ctx, &sqs.SendMessageInput{QueueUrl: &l.OnFailure, MessageBody: &body}); err != nil {
-		l.say("the queue for failures was not told: %v", err)
+	if _, err := p.stream.mapping.Queues.SendMessage(ctx, &sqs.SendMessageInput{QueueUrl: &p.stream.mapping.OnFailure, MessageBody: &body}); err != nil {
+		p.stream.say("sending to the queue for failures failed: %v", err)
 	}
 }

@@ -7,10 +7,10 @@
 // with the same words. Schedules send what an EventBridge rule sends, by Lambda's rules for
 // asynchronous invocations. Event source mappings invoke functions with the messages of SQS queues.
 //
-// It is for desks, demonstrations and tests. It is no sandbox: memory is told to the function, not
+// It is for desks, demonstrations and tests. It is not a sandbox: the function learns its memory limit, which is not
 // enforced; the function sees the machine's files and network; an idle process is not frozen; a
-// child that leaves its process group (setsid) is out of reach. And it is no Lambda service: there
-// is no API to create functions or to invoke them over the network.
+// child that leaves its process group (setsid) is out of reach. It is not a Lambda service: functions
+// cannot be created over the network, and Invoke is the only operation.
 //
 // A function gets a small environment of its own. The developer's variables, and with them the
 // developer's AWS credentials, do not reach it.

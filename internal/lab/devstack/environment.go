@@ -26,7 +26,7 @@ type environment struct {
 	process *os.Process // nil before the start and after the end
 }
 
-// processEnd says why a process is no more.
+// processEnd says why a process ended.
 type processEnd struct {
 	errorType string
 	message   string
@@ -49,9 +49,9 @@ func (e *environment) supervise(region string) {
 		return
 	}
 	defer reader.Close()
-	cmd := exec.Command(e.pool.Path)
-	cmd.Dir = filepath.Dir(e.pool.Path)
-	cmd.Env = variables(e.pool.Function, region, e.api.addr, time.Now())
+	cmd := exec.Command(e.pool.function.Path)
+	cmd.Dir = filepath.Dir(e.pool.function.Path)
+	cmd.Env = variables(e.pool.function, region, e.api.addr, time.Now())
 	cmd.Stdout, cmd.Stderr = writer, writer // one log, in the order of the writes
 	cmd.SysProcAttr = processAttributes()
 	err = e.start(cmd)
@@ -64,7 +64,7 @@ func (e *environment) supervise(region string) {
 	copied := make(chan struct{})
 	go func() {
 		defer close(copied)
-		e.out.copy(e.pool.Name, reader)
+		e.out.copy(e.pool.function.Name, reader)
 	}()
 	e.outcome = e.wait(cmd)
 	reader.SetReadDeadline(time.Now().Add(flushLimit))
@@ -153,7 +153,7 @@ func (e *environment) initFailure(requestID string, body []byte) Result {
 	if err := json.Unmarshal(body, &reported); err != nil {
 		reported.ErrorType = "Runtime.Unknown" // a runtime may post any bytes
 	}
-	e.out.printf(e.pool.Name, "INIT_REPORT Status: error Error Type: %s Message: %s", reported.ErrorType, reported.ErrorMessage)
+	e.out.printf(e.pool.function.Name, "INIT_REPORT Status: error Error Type: %s Message: %s", reported.ErrorType, reported.ErrorMessage)
 	return Result{RequestID: requestID, FunctionError: Unhandled, Payload: body}
 }
 
@@ -162,7 +162,7 @@ func (e *environment) initFailure(requestID string, body []byte) Result {
 func (e *environment) deliver(inv *invocation) bool {
 	timer := time.NewTimer(e.pool.initLimit)
 	defer timer.Stop()
-	inv.deadline = time.Now().Add(e.pool.Timeout)
+	inv.deadline = time.Now().Add(e.pool.function.Timeout)
 	select {
 	case e.api.next <- inv:
 		return true
@@ -194,7 +194,7 @@ func (e *environment) finish(inv *invocation) Result {
 	case answered:
 		return result
 	case expired:
-		return e.report(inv.id, "Sandbox.Timedout", fmt.Sprintf("Task timed out after %.2f seconds", e.pool.Timeout.Seconds()))
+		return e.report(inv.id, "Sandbox.Timedout", fmt.Sprintf("Task timed out after %.2f seconds", e.pool.function.Timeout.Seconds()))
 	default:
 		return e.exitFault(inv.id)
 	}
@@ -207,6 +207,6 @@ func (e *environment) exitFault(requestID string) Result {
 
 // report writes Lambda's own error to the function's log and returns it as the answer.
 func (e *environment) report(requestID, errorType, message string) Result {
-	e.out.printf(e.pool.Name, "RequestId: %s Error: %s %s", requestID, message, errorType)
+	e.out.printf(e.pool.function.Name, "RequestId: %s Error: %s %s", requestID, message, errorType)
 	return fault(requestID, errorType, "RequestId: %s Error: %s", requestID, message)
 }

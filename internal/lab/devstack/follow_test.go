@@ -14,8 +14,8 @@ import (
 	"github.com/landfall-dev/landfall/internal/lab/localaws/faults"
 )
 
-// TestNoBatchThatAFollowerFailsOnIsLost, and one that it handles does not come again.
-func TestNoBatchThatAFollowerFailsOnIsLost(t *testing.T) {
+// TestBatchThatAFollowerFailsOnIsRetried, and one that it handles does not come again.
+func TestBatchThatAFollowerFailsOnIsRetried(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t, faults.None, types.StreamViewTypeNewImage)

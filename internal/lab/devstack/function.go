@@ -37,7 +37,7 @@ type Function struct {
 	// refuses them.
 	Env map[string]string
 
-	// Memory, in MB, is told to the function and not enforced. Defaults to DefaultMemory.
+	// Memory, in MB: the function learns it, and it is not enforced. Defaults to DefaultMemory.
 	Memory int
 
 	// Name is 1 to 64 letters, digits, hyphens and underscores.
@@ -89,7 +89,7 @@ func (f Function) resolve() (Function, error) {
 // executable returns the absolute path of a file that can be run.
 func executable(path string) (string, error) {
 	if path == "" {
-		return "", errors.New("no path of an executable")
+		return "", errors.New("Path is missing: give the path of an executable")
 	}
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -97,7 +97,7 @@ func executable(path string) (string, error) {
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		return "", fmt.Errorf("executable is not there (build it first): %w", err)
+		return "", fmt.Errorf("executable not found; build it first: %w", err)
 	}
 	if !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
 		return "", fmt.Errorf("%s is not an executable file", path)
@@ -107,7 +107,7 @@ func executable(path string) (string, error) {
 
 // pool is a function with its processes. The Stack's lock guards what changes.
 type pool struct {
-	Function
+	function  Function
 	initLimit time.Duration
 
 	environments map[*environment]struct{} // all that live

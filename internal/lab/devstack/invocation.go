@@ -21,10 +21,10 @@ const Unhandled = "Unhandled"
 // What Invoke answers when the function was not run at all. In parentheses, the error of Lambda's
 // own API.
 var (
-	ErrThrottled       = errors.New("rate exceeded: as many invocations run as the function's concurrency allows") // TooManyRequestsException
-	ErrUnknownFunction = errors.New("function not found")                                                          // ResourceNotFoundException
-	ErrRequestTooLarge = errors.New("request is larger than 6 MB")                                                 // RequestTooLargeException
-	ErrInvalidRequest  = errors.New("request is not valid JSON")                                                   // InvalidRequestContentException
+	ErrThrottled       = errors.New("rate exceeded: the function's concurrency is used up") // TooManyRequestsException
+	ErrUnknownFunction = errors.New("function not found")                                   // ResourceNotFoundException
+	ErrRequestTooLarge = errors.New("request is larger than 6 MB")                          // RequestTooLargeException
+	ErrInvalidRequest  = errors.New("request is not valid JSON")                            // InvalidRequestContentException
 	ErrStopped         = errors.New("the stack is stopped")
 	ErrNotRunning      = errors.New("no such invocation is running")
 )

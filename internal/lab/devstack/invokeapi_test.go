@@ -16,8 +16,8 @@ import (
 	"github.com/landfall-dev/landfall/internal/invoke"
 )
 
-// TestNoInvocationOverTheAPIIsTakenForAnother asks through the SDK's client, as functions do.
-func TestNoInvocationOverTheAPIIsTakenForAnother(t *testing.T) {
+// TestInvocationOverTheAPIGetsItsOwnAnswer asks through the SDK's client, as functions do.
+func TestInvocationOverTheAPIGetsItsOwnAnswer(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Function{})
 	server := httptest.NewServer(b.Stack)

@@ -10,7 +10,7 @@ import (
 // What is wrong with an answer that fails a whole batch.
 var (
 	errNoReport   = errors.New("the function's answer is not a JSON object with a list batchItemFailures")
-	errNoItem     = errors.New("the function's answer names a failure without an itemIdentifier that is a text, and not empty")
+	errNoItem     = errors.New("the function's answer names a failure whose itemIdentifier is not a non-empty string")
 	errNotInBatch = errors.New("the function's answer names an itemIdentifier that is not in the batch")
 )
 

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/landfall-dev/landfall/internal/lab/localaws"
+	"github.com/landfall-dev/landfall/internal/lab/loopback"
 )
 
 // listen serves an SQS with one queue, jobs, on a socket. Messages are invisible for 10 s: a function must start in that
@@ -20,7 +21,7 @@ import (
 func listen(t *testing.T) (client *sqs.Client, url string) {
 	t.Helper()
 	account := localaws.New(localaws.Options{})
-	server, err := localaws.Listen("127.0.0.1:0", account)
+	server, err := loopback.Listen("127.0.0.1:0", account)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +47,7 @@ func newQueue(t *testing.T, client *sqs.Client, name string, attributes map[stri
 
 // A built function gets a queue's messages over sockets: one that it handles, one that it reports as
 // failed, and one that kills it.
-func TestMessagesAreNotLostToABuiltFunction(t *testing.T) {
+func TestMessagesReachABuiltFunction(t *testing.T) {
 	t.Parallel()
 	client, url := listen(t)
 	g := newGate(t)
@@ -99,8 +100,8 @@ func TestWrongMappingsAreNotStarted(t *testing.T) {
 			m.BatchSize, m.BatchingWindow, m.MaximumConcurrency = 10_000, 5*time.Minute, 1000
 		}, ""},
 		"unknown function":        {func(m *QueueMapping) { m.Function = "other" }, ErrUnknownFunction.Error()},
-		"no client":               {func(m *QueueMapping) { m.Client = nil }, "no client"},
-		"no queue":                {func(m *QueueMapping) { m.Queue = "" }, "no URL of the queue"},
+		"Client is missing":       {func(m *QueueMapping) { m.Client = nil }, "Client is missing"},
+		"no queue":                {func(m *QueueMapping) { m.Queue = "" }, "Queue is missing: give the queue's URL"},
 		"queue that is not there": {func(m *QueueMapping) { m.Queue += "2" }, "NonExistentQueue"},
 		"negative batch":          {func(m *QueueMapping) { m.BatchSize = -1 }, "batch size -1"},
 		"batch too large":         {func(m *QueueMapping) { m.BatchSize, m.BatchingWindow = 10_001, time.Second }, "batch size 10001"},

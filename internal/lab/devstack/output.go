@@ -39,7 +39,7 @@ func (l *lines) printf(function, format string, args ...any) {
 	l.write(function, fmt.Appendf(nil, format, args...))
 }
 
-// write ignores errors: that nobody reads the log is no reason to stop a function.
+// write ignores errors: a function goes on when its log cannot be written.
 func (l *lines) write(function string, line []byte) {
 	full := make([]byte, 0, len(function)+len(line)+4)
 	full = fmt.Appendf(full, "[%s] ", function)

@@ -9,5 +9,5 @@ func processAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// killGroup ends the processes of a group. That there is none left is no error.
+// killGroup ends the processes of a group. An empty group is not an error.
 func killGroup(pid int) { syscall.Kill(-pid, syscall.SIGKILL) }

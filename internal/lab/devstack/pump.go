@@ -15,7 +15,7 @@ type source interface {
 	// other; none if there are none. An error is tried again.
 	poll(ctx context.Context) ([]batch, error)
 
-	// settle is told which records of a batch, by id, the function has not handled. The next poll of a
+	// settle gets the ids of the records that the function has not handled. The next poll of a
 	// source with a concurrency of 1 comes after it. ctx does not end with the mapping.
 	settle(ctx context.Context, b batch, failed map[string]bool)
 }
@@ -71,7 +71,7 @@ func (p pump) run(ctx context.Context) {
 			return // what was received just now comes back by itself
 		}
 		if err != nil {
-			p.say("poll failed, again in %v: %v", wait, err)
+			p.say("poll failed, next try in %v: %v", wait, err)
 			if !bounded.Pause(ctx, wait) {
 				return
 			}

@@ -174,7 +174,7 @@ func TestEndOfAMappingIsNotHeldUp(t *testing.T) {
 				return faults.Fault{Error: faults.Throttle}
 			}
 			return faults.Fault{}
-		}, log: "poll failed, again in 1s: "},
+		}, log: "poll failed, next try in 1s: "},
 		"throttled": {sends: []string{"a", "b"}, calls: answer{err: ErrThrottled}, log: "batch of 2 kept: rate exceeded"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -216,7 +216,7 @@ func TestMessageThatCannotBeDeletedDoesNotStopTheOthers(t *testing.T) {
 		if left := p.left(); left != "0 0" {
 			t.Errorf("%s messages are left", left)
 		}
-		if log := p.log.lines(); len(log) != 1 || log[0] != "a message that was handled is not deleted and may come again: InternalError" {
+		if log := p.log.lines(); len(log) != 1 || log[0] != "deleting a handled message failed, it may be delivered again: InternalError" {
 			t.Errorf("log says %q", log)
 		}
 	})

@@ -24,8 +24,8 @@ const (
 	deleteLimit = 10 * time.Second
 )
 
-// queue is an SQS queue as a source.
-type queue struct {
+// queueSource is an SQS queue as a source.
+type queueSource struct {
 	client     *sqs.Client
 	url        string
 	arn        string
@@ -38,7 +38,7 @@ type queue struct {
 }
 
 // openQueue asks the service what it must know of the mapping's queue.
-func openQueue(ctx context.Context, m QueueMapping) (*queue, error) {
+func openQueue(ctx context.Context, m QueueMapping) (*queueSource, error) {
 	out, err := m.Client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &m.Queue,
 		AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameAll}})
 	if err != nil {
@@ -47,21 +47,21 @@ func openQueue(ctx context.Context, m QueueMapping) (*queue, error) {
 	arn := out.Attributes["QueueArn"] // arn:aws:sqs:<region>:<account>:<name>
 	parts := strings.Split(arn, ":")
 	if len(parts) != 6 {
-		return nil, fmt.Errorf("the service calls the queue %q: not an ARN", arn)
+		return nil, fmt.Errorf("the service answered the queue ARN %q, which is not an ARN", arn)
 	}
 	visibility, err := strconv.Atoi(out.Attributes["VisibilityTimeout"])
 	if err != nil {
 		return nil, fmt.Errorf("the queue's VisibilityTimeout: %w", err)
 	}
 	if out.Attributes["FifoQueue"] == "true" && (m.BatchSize > DefaultBatch || m.BatchingWindow > 0) {
-		return nil, fmt.Errorf("a FIFO queue gives batches of at most %d, without a batching window", DefaultBatch)
+		return nil, fmt.Errorf("a FIFO queue takes a batch size of at most %d and no batching window", DefaultBatch)
 	}
-	return &queue{client: m.Client, url: m.Queue, arn: arn, region: parts[3], name: parts[5],
+	return &queueSource{client: m.Client, url: m.Queue, arn: arn, region: parts[3], name: parts[5],
 		visibility: time.Duration(visibility) * time.Second, size: m.BatchSize, window: m.BatchingWindow}, nil
 }
 
 // poll receives messages once or, if there is a window, until the batch is full or the window is over.
-func (q *queue) poll(ctx context.Context) ([]batch, error) {
+func (q *queueSource) poll(ctx context.Context) ([]batch, error) {
 	messages, err := q.receive(ctx, q.size, longestPoll)
 	if err != nil || len(messages) == 0 {
 		return nil, err
@@ -82,7 +82,7 @@ func (q *queue) poll(ctx context.Context) ([]batch, error) {
 }
 
 // receive receives up to n messages, and waits for the first of them: up to the next whole second.
-func (q *queue) receive(ctx context.Context, n int, wait time.Duration) ([]types.Message, error) {
+func (q *queueSource) receive(ctx context.Context, n int, wait time.Duration) ([]types.Message, error) {
 	out, err := q.client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
 		QueueUrl:                    &q.url,
 		MaxNumberOfMessages:         int32(min(n, maxReceive)),
@@ -98,7 +98,7 @@ func (q *queue) receive(ctx context.Context, n int, wait time.Duration) ([]types
 
 // settle deletes the messages that were handled. One that cannot be deleted comes again, as it may
 // with SQS at any time.
-func (q *queue) settle(ctx context.Context, b batch, failed map[string]bool) {
+func (q *queueSource) settle(ctx context.Context, b batch, failed map[string]bool) {
 	ctx, cancel := context.WithTimeout(ctx, deleteLimit)
 	defer cancel()
 	var entries []types.DeleteMessageBatchRequestEntry
@@ -110,11 +110,11 @@ func (q *queue) settle(ctx context.Context, b batch, failed map[string]bool) {
 	for chunk := range slices.Chunk(entries, maxReceive) {
 		out, err := q.client.DeleteMessageBatch(ctx, &sqs.DeleteMessageBatchInput{QueueUrl: &q.url, Entries: chunk})
 		if err != nil {
-			q.say("%d messages that were handled are not deleted and may come again: %v", len(chunk), err)
+			q.say("deleting %d handled messages failed, they may be delivered again: %v", len(chunk), err)
 			continue
 		}
 		for _, f := range out.Failed {
-			q.say("a message that was handled is not deleted and may come again: %s", aws.ToString(f.Code))
+			q.say("deleting a handled message failed, it may be delivered again: %s", aws.ToString(f.Code))
 		}
 	}
 }

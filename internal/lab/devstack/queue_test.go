@@ -12,7 +12,7 @@ import (
 	"github.com/landfall-dev/landfall/internal/lab/localaws/faults"
 )
 
-func TestNoMoreBatchesRunThanMay(t *testing.T) {
+func TestBatchesRunUpToTheMaximumConcurrency(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlant(t, nil, nil)
@@ -107,13 +107,13 @@ func TestFailingPollsAreNotRepeatedWithoutPause(t *testing.T) {
 			t.Errorf("invoked %d times, %s left", p.count(), left)
 		}
 		time.Sleep(5 * time.Minute) // virtual: it fails again
-		if n := strings.Count(p.text(), "poll failed, again in 1s: "); n != 2 {
+		if n := strings.Count(p.text(), "poll failed, next try in 1s: "); n != 2 {
 			t.Errorf("%d times it began with a second: %q", n, p.log.lines())
 		}
 	})
 }
 
-func TestLargeBatchIsNotLeftUndeleted(t *testing.T) {
+func TestLargeBatchIsDeletedWhole(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlant(t, nil, nil)

@@ -37,7 +37,7 @@ type queueAttribute struct {
 const eventStart, eventEnd = `{"Records":[`, `]}`
 
 // pack makes batches of messages, in their order: one, unless it would exceed MaxRequest bytes.
-func (q *queue) pack(messages []types.Message, until time.Time) []batch {
+func (q *queueSource) pack(messages []types.Message, until time.Time) []batch {
 	var batches []batch
 	for _, m := range messages {
 		text := q.record(m)
@@ -59,7 +59,7 @@ func (q *queue) pack(messages []types.Message, until time.Time) []batch {
 }
 
 // record is a message in JSON.
-func (q *queue) record(m types.Message) []byte {
+func (q *queueSource) record(m types.Message) []byte {
 	r := queueRecord{
 		MessageID:              aws.ToString(m.MessageId),
 		ReceiptHandle:          aws.ToString(m.ReceiptHandle),

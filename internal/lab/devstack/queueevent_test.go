@@ -27,10 +27,10 @@ func everyByte() []byte {
 }
 
 // The documentation's example, and attributes as the service was seen to send them.
-func TestQueueEventDoesNotDifferFromLambdas(t *testing.T) {
+func TestQueueEventIsLambdas(t *testing.T) {
 	t.Parallel()
 	every := everyByte()
-	q := &queue{arn: "arn:aws:sqs:us-east-2:123456789012:my-queue", region: "us-east-2"}
+	q := &queueSource{arn: "arn:aws:sqs:us-east-2:123456789012:my-queue", region: "us-east-2"}
 	message := types.Message{
 		MessageId: aws.String("059f36b4-87a3-44ab-83d2-661975830a7d"), ReceiptHandle: aws.String("AQEBwJnKyrHigUMZj6rYigCgxlaS3SLy0a..."),
 		Body: aws.String("<Test> & message."), MD5OfBody: aws.String("e4e68fb7bd0e697a0ae8f1bb342846b3"),
@@ -81,7 +81,7 @@ func TestQueueEventDoesNotDifferFromLambdas(t *testing.T) {
 	}
 }
 
-func TestAttributesAreNotLostOnTheWay(t *testing.T) {
+func TestAttributesReachTheFunction(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		every := everyByte()
@@ -163,7 +163,7 @@ func TestEventsAreNotLargerThanARequest(t *testing.T) {
 
 func TestFullEventIsNotLargerThanARequest(t *testing.T) {
 	t.Parallel()
-	q := &queue{}
+	q := &queueSource{}
 	message := func(n int) types.Message { return types.Message{Body: aws.String(strings.Repeat("x", n))} }
 	empty := len(q.pack([]types.Message{message(0)}, time.Time{})[0].event)
 	two := len(q.pack([]types.Message{message(0), message(0)}, time.Time{})[0].event)

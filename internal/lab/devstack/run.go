@@ -43,7 +43,7 @@ func (s *Stack) acquire(p *pool) (env *environment, warm bool, err error) {
 		env, p.idle = p.idle[n-1], p.idle[:n-1]
 		return env, true, nil
 	}
-	if len(p.environments) >= p.Concurrency {
+	if len(p.environments) >= p.function.Concurrency {
 		return nil, false, ErrThrottled
 	}
 	api, err := newRuntimeAPI()
@@ -89,7 +89,7 @@ func (s *Stack) Running() []Running {
 	defer s.mu.Unlock()
 	list := make([]Running, 0, len(s.running))
 	for id, env := range s.running {
-		list = append(list, Running{Function: env.pool.Name, RequestID: id, PID: env.pid()})
+		list = append(list, Running{Function: env.pool.function.Name, RequestID: id, PID: env.pid()})
 	}
 	slices.SortFunc(list, func(a, b Running) int { return strings.Compare(a.RequestID, b.RequestID) })
 	return list

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/landfall-dev/landfall/internal/lab/loopback"
 )
 
 // runtimeAPI is the Lambda runtime API, version 2018-06-01, of one process. Each process has its
@@ -46,7 +48,7 @@ func newRuntimeAPI() (*runtimeAPI, error) {
 	mux.HandleFunc("POST /2018-06-01/runtime/invocation/{id}/error", a.serveError)
 	mux.HandleFunc("POST /2018-06-01/runtime/init/error", a.serveInitError)
 	a.server = &http.Server{
-		Handler:           mux,
+		Handler:           loopback.Guard(mux), // but for slow bodies: a function may stream its answer
 		ReadHeaderTimeout: 10 * time.Second,
 	}
 	go a.server.Serve(listener) // ends with close

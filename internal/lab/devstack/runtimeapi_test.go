@@ -90,7 +90,7 @@ func (c client) expect(method, path, body string, status int, answer string) {
 	}
 }
 
-func TestAnswerIsNotTakenTwiceNorFromElsewhere(t *testing.T) {
+func TestAnswerIsTakenOnceAndOnlyForTheInvocationUnderWay(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
 	c.expect("POST", invocationPath+"id-1/response", `1`, 403, "InvalidStateTransition")
@@ -132,7 +132,7 @@ func TestInitErrorIsNotTakenTwice(t *testing.T) {
 	}
 }
 
-func TestErrorWithHugeCauseIsNotRefused(t *testing.T) {
+func TestErrorWithHugeCauseIsAccepted(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
 	inv := c.take("id-1")
@@ -211,4 +211,30 @@ func TestWaitingRequestThatIsCutDoesNotSwallowAnInvocation(t *testing.T) {
 		}
 	}
 	c.take("id-1")
+}
+
+func TestRuntimeAPIRefusesWebPages(t *testing.T) {
+	t.Parallel()
+	api, err := newRuntimeAPI()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer api.close()
+	for header, value := range map[string]string{"Origin": "http://evil.example", "Sec-Fetch-Site": "cross-site", "Host": "evil.example"} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+api.addr+"/2018-06-01/runtime/init/error", strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Header.Set(header, value); header == "Host" {
+			r.Host = value
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != http.StatusForbidden || len(api.initError) > 0 {
+			t.Errorf("%s: status %d", header, answer.StatusCode)
+		}
+	}
 }

@@ -80,13 +80,13 @@ func (s *Stack) checkSchedule(sched Schedule) error {
 	case s.pools[sched.Function] == nil:
 		return ErrUnknownFunction
 	case sched.Rule == "":
-		return errors.New("no name of the rule")
+		return errors.New("Rule is missing: give the rule's name")
 	case sched.Every <= 0:
 		return fmt.Errorf("rate %v is not positive", sched.Every)
 	case len(sched.Inputs) > MaxTargets:
-		return fmt.Errorf("%d targets, a rule has at most %d", len(sched.Inputs), MaxTargets)
+		return fmt.Errorf("%d targets: a rule has at most %d", len(sched.Inputs), MaxTargets)
 	case sched.Retries < 0 || sched.Retries > MaxRetries:
-		return fmt.Errorf("%d retries, not within 0 to %d", sched.Retries, MaxRetries)
+		return fmt.Errorf("%d retries: want 0 to %d", sched.Retries, MaxRetries)
 	case sched.MaxAge < 0 || sched.MaxAge > MaxEventAge:
 		return fmt.Errorf("event age %v is not within 0 to %v", sched.MaxAge, MaxEventAge)
 	}
@@ -149,7 +149,7 @@ func scheduledEvent(rule, region string, now time.Time) []byte {
 	return event
 }
 
-// eventQueue is the part of Lambda that runs asynchronous invocations: nobody waits for the answer,
+// eventQueue is the part of Lambda that runs asynchronous invocations: no caller waits for the answer,
 // so it decides what is repeated and what is dropped.
 type eventQueue struct {
 	invoke  func(ctx context.Context, payload []byte) (Result, error)

@@ -115,7 +115,7 @@ func TestWaitingEventDoesNotHoldUpTheEnd(t *testing.T) {
 }
 
 // The sample event, the schedule's own and the type of the runtime library agree on the shape.
-func TestScheduledEventDoesNotDifferFromEventBridges(t *testing.T) {
+func TestScheduledEventIsEventBridges(t *testing.T) {
 	t.Parallel()
 	sample, err := os.ReadFile("../../../events/dispatch.json")
 	if err != nil {
@@ -144,7 +144,7 @@ func TestScheduledEventDoesNotDifferFromEventBridges(t *testing.T) {
 	}
 }
 
-func TestScheduledFunctionIsNotForgotten(t *testing.T) {
+func TestScheduledFunctionIsInvoked(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Function{Concurrency: 1})
 	g := newGate(t)
@@ -178,7 +178,7 @@ func TestWrongSchedulesAreNotStarted(t *testing.T) {
 		want   string
 	}{
 		"unknown function": {func(s *Schedule) { s.Function = "other" }, ErrUnknownFunction.Error()},
-		"no rule":          {func(s *Schedule) { s.Rule = "" }, "no name of the rule"},
+		"no rule":          {func(s *Schedule) { s.Rule = "" }, "Rule is missing: give the rule's name"},
 		"no rate":          {func(s *Schedule) { s.Every = 0 }, "rate 0s is not positive"},
 		"six targets":      {func(s *Schedule) { s.Inputs = make([]json.RawMessage, 6) }, "at most 5"},
 		"input not JSON":   {func(s *Schedule) { s.Inputs = []json.RawMessage{[]byte(`{}`), []byte(`{`)} }, "input 1 is not valid JSON"},

@@ -15,20 +15,20 @@ import (
 func (s *stream) drain(ctx context.Context, shard string) {
 	var pumps sync.WaitGroup
 	defer pumps.Wait()
-	lanes := make([]*lane, s.ParallelizationFactor)
-	for i := range lanes {
+	parts := make([]*shardPart, s.mapping.ParallelizationFactor)
+	for i := range parts {
 		ctx, end := context.WithCancel(ctx)
-		l := &lane{stream: s, shard: shard, feed: make(chan []streamRecord, readAhead), end: end}
-		lanes[i] = l
+		part := &shardPart{stream: s, shard: shard, feed: make(chan []streamRecord, readAhead), end: end}
+		parts[i] = part
 		pumps.Go(func() {
 			defer end()
-			pump{source: l, invoke: s.invoke, concurrency: 1, report: s.ReportBatchItemFailures, say: s.say}.run(ctx)
+			pump{source: part, invoke: s.invoke, concurrency: 1, report: s.mapping.ReportBatchItemFailures, say: s.say}.run(ctx)
 		})
 	}
 	s.read(ctx, shard, func(records []streamRecord) {
-		pages := make([][]streamRecord, len(lanes))
+		pages := make([][]streamRecord, len(parts))
 		for _, r := range records {
-			at := int(r.key % uint32(len(lanes)))
+			at := int(r.key % uint32(len(parts)))
 			pages[at] = append(pages[at], r)
 		}
 		for i, page := range pages {
@@ -36,13 +36,13 @@ func (s *stream) drain(ctx context.Context, shard string) {
 				continue
 			}
 			select {
-			case lanes[i].feed <- page:
+			case parts[i].feed <- page:
 			case <-ctx.Done():
 			}
 		}
 	})
-	for _, l := range lanes {
-		close(l.feed)
+	for _, part := range parts {
+		close(part.feed)
 	}
 }
 
@@ -50,9 +50,9 @@ func (s *stream) drain(ctx context.Context, shard string) {
 func (s *stream) read(ctx context.Context, shard string, hand func([]streamRecord)) {
 	iterator, kind, last := s.begin[shard], types.ShardIteratorTypeTrimHorizon, ""
 	if iterator != nil {
-		kind = s.StartingPosition
+		kind = s.mapping.StartingPosition
 	}
-	limit := int32(min(s.BatchSize, maxPage))
+	limit := int32(min(s.mapping.BatchSize, maxPage))
 	wait := firstPollWait
 	for {
 		var err error
@@ -61,7 +61,7 @@ func (s *stream) read(ctx context.Context, shard string, hand func([]streamRecor
 		}
 		var out *dynamodbstreams.GetRecordsOutput
 		if err == nil {
-			out, err = s.Client.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: iterator, Limit: &limit})
+			out, err = s.mapping.Client.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: iterator, Limit: &limit})
 		}
 		var expired *types.ExpiredIteratorException
 		var trimmed *types.TrimmedDataAccessException
@@ -81,7 +81,7 @@ func (s *stream) read(ctx context.Context, shard string, hand func([]streamRecor
 			s.say("the shard %s is gone: %v", shard, err)
 			return
 		default:
-			s.say("read failed, again in %v: %v", wait, err)
+			s.say("read failed, next try in %v: %v", wait, err)
 			if !bounded.Pause(ctx, wait) {
 				return
 			}

@@ -21,7 +21,7 @@ type Config struct {
 	// never two at a time. It should not block: the functions wait for it. Defaults to io.Discard.
 	Output io.Writer
 
-	// Region is told to the functions and part of every ARN. Defaults to DefaultRegion.
+	// Region is in the functions' environment and in every ARN. Defaults to DefaultRegion.
 	Region string
 }
 
@@ -66,9 +66,9 @@ func Start(c Config) (*Stack, error) {
 			return nil, err
 		}
 		if s.pools[f.Name] != nil {
-			return nil, fmt.Errorf("function %s: the name is there twice", f.Name)
+			return nil, fmt.Errorf("function %s: the name is given twice; names must differ", f.Name)
 		}
-		s.pools[f.Name] = &pool{Function: f, initLimit: initLimit, environments: make(map[*environment]struct{})}
+		s.pools[f.Name] = &pool{function: f, initLimit: initLimit, environments: make(map[*environment]struct{})}
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s, nil
@@ -127,8 +127,8 @@ func (s *Stack) Invoke(ctx context.Context, function string, payload []byte) (Re
 		done:    make(chan struct{}),
 	}
 	type answer struct {
-		Result
-		error
+		result Result
+		err    error
 	}
 	answers := make(chan answer, 1)
 	if !s.spawn(&s.invocations, func() {
@@ -139,10 +139,10 @@ func (s *Stack) Invoke(ctx context.Context, function string, payload []byte) (Re
 	}
 	select {
 	case a := <-answers:
-		if a.error != nil {
-			return Result{}, fmt.Errorf("invoke %s: %w", function, a.error)
+		if a.err != nil {
+			return Result{}, fmt.Errorf("invoke %s: %w", function, a.err)
 		}
-		return a.Result, nil
+		return a.result, nil
 	case <-ctx.Done():
 		return Result{}, ctx.Err()
 	}

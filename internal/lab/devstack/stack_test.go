@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-func TestIdleProcessIsNotWasted(t *testing.T) {
+func TestIdleProcessIsReused(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Function{Concurrency: 1, Timeout: time.Minute})
 	first := b.ask(event{Text: "héllo"})
@@ -43,7 +43,7 @@ func TestIdleProcessIsNotWasted(t *testing.T) {
 }
 
 // What the function does wrong, what Lambda says to that, and that it does not spoil the next one.
-func TestFailureIsNotAnAnswerAndDoesNotSpread(t *testing.T) {
+func TestFailureIsReportedAndEndsItsProcessOnly(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		event     event
@@ -79,7 +79,7 @@ func TestFailureIsNotAnAnswerAndDoesNotSpread(t *testing.T) {
 	}
 }
 
-func TestHungFunctionIsNotWaitedForNorAskedToEnd(t *testing.T) {
+func TestHungFunctionIsKilledAtItsTimeout(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Function{Concurrency: 1, Timeout: 700 * time.Millisecond})
 	before := b.ask(event{})
@@ -101,7 +101,7 @@ func TestHungFunctionIsNotWaitedForNorAskedToEnd(t *testing.T) {
 	}
 }
 
-func TestLargestAnswerIsNotRefused(t *testing.T) {
+func TestLargestAnswerIsAccepted(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Function{})
 	if result := b.invoke(event{Do: "large", Size: MaxResponse}); len(result.Payload) != MaxResponse || result.FunctionError != "" {
@@ -109,7 +109,7 @@ func TestLargestAnswerIsNotRefused(t *testing.T) {
 	}
 }
 
-func TestInvocationsDoNotWaitForEachOtherNorExceedTheConcurrency(t *testing.T) {
+func TestInvocationsRunSideBySideUpToTheConcurrency(t *testing.T) {
 	t.Parallel()
 	const n = 3
 	b := setup(t, Function{Concurrency: n})
@@ -282,7 +282,7 @@ func TestStoppedStackLeavesNothingBehind(t *testing.T) { // alone: it looks at a
 	}
 }
 
-func TestHugeLineIsNotLostNorHeldInMemory(t *testing.T) {
+func TestHugeLineIsPrintedInPieces(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Function{})
 	b.invoke(event{Do: "print", Size: 3*maxLine + 5})

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-func TestFailedStartIsNotHidden(t *testing.T) {
+func TestFailedStartIsReported(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		init    string
@@ -64,7 +64,7 @@ func TestProcessThatDiesBeforeTheEventIsNotStartedForEver(t *testing.T) {
 	}
 }
 
-func TestFileThatIsNoProgramIsNotSilent(t *testing.T) {
+func TestFileThatIsNotAProgramIsReported(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "bootstrap")
 	if err := os.WriteFile(path, []byte("\x00not a program"), 0o755); err != nil {
@@ -136,8 +136,8 @@ func TestWrongFunctionsAreNotStarted(t *testing.T) {
 	}{
 		"no name":              {with(func(f *Function) { f.Name = "" }), `function "": a name is`},
 		"name with a slash":    {with(func(f *Function) { f.Name = "a/b" }), "a name is"},
-		"same name twice":      {[]Function{good, good}, "the name is there twice"},
-		"no path":              {with(func(f *Function) { f.Path = "" }), "no path of an executable"},
+		"same name twice":      {[]Function{good, good}, "the name is given twice; names must differ"},
+		"no path":              {with(func(f *Function) { f.Path = "" }), "Path is missing: give the path of an executable"},
 		"missing file":         {with(func(f *Function) { f.Path = "/nowhere/bootstrap" }), "build it first"},
 		"folder":               {with(func(f *Function) { f.Path = "/" }), "not an executable file"},
 		"not executable":       {with(func(f *Function) { f.Path = "doc.go" }), "not an executable file"},
@@ -146,7 +146,7 @@ func TestWrongFunctionsAreNotStarted(t *testing.T) {
 		"too little memory":    {with(func(f *Function) { f.Memory = 1 }), "memory 1 is not within"},
 		"negative concurrency": {with(func(f *Function) { f.Concurrency = -1 }), "concurrency -1"},
 		"reserved variable":    {with(func(f *Function) { f.Env = map[string]string{"AWS_REGION": "x"} }), "AWS_REGION is reserved"},
-		"variable with =":      {with(func(f *Function) { f.Env = map[string]string{"A=B": "x"} }), "not a name"},
+		"variable with =":      {with(func(f *Function) { f.Env = map[string]string{"A=B": "x"} }), "invalid name"},
 		"NUL in a value":       {with(func(f *Function) { f.Env = map[string]string{"A": "\x00"} }), "NUL"},
 	} {
 		s, err := Start(Config{Functions: c.functions})

@@ -26,7 +26,7 @@ const (
 // stream is the mapping of a stream at work: each shard that is open has a reader, and pumps to which
 // it hands its records.
 type stream struct {
-	StreamMapping
+	mapping  StreamMapping
 	arn      string
 	region   string
 	patterns []pattern
@@ -40,7 +40,7 @@ func openStream(ctx context.Context, m StreamMapping) (*stream, error) {
 	if err := m.check(); err != nil {
 		return nil, err
 	}
-	s := &stream{StreamMapping: m, begin: map[string]*string{}}
+	s := &stream{mapping: m, begin: map[string]*string{}}
 	for _, text := range m.Filters {
 		p, err := parsePattern(text)
 		if err != nil {
@@ -66,10 +66,10 @@ func openStream(ctx context.Context, m StreamMapping) (*stream, error) {
 
 // find finds the table's latest stream: labels are times.
 func (s *stream) find(ctx context.Context) error {
-	in := &dynamodbstreams.ListStreamsInput{TableName: &s.Table}
+	in := &dynamodbstreams.ListStreamsInput{TableName: &s.mapping.Table}
 	label := ""
 	for {
-		out, err := s.Client.ListStreams(ctx, in)
+		out, err := s.mapping.Client.ListStreams(ctx, in)
 		if err != nil {
 			return err
 		}
@@ -84,7 +84,7 @@ func (s *stream) find(ctx context.Context) error {
 	}
 	parts := strings.SplitN(s.arn, ":", 6) // arn:aws:dynamodb:<region>:<account>:table/<name>/stream/<label>
 	if len(parts) != 6 {
-		return fmt.Errorf("the table has no stream: make it with a StreamSpecification")
+		return fmt.Errorf("the table has no stream: create it with a StreamSpecification")
 	}
 	s.region = parts[3]
 	return nil
@@ -94,7 +94,7 @@ func (s *stream) shards(ctx context.Context) ([]types.Shard, error) {
 	in := &dynamodbstreams.DescribeStreamInput{StreamArn: &s.arn}
 	var list []types.Shard
 	for {
-		out, err := s.Client.DescribeStream(ctx, in)
+		out, err := s.mapping.Client.DescribeStream(ctx, in)
 		if err != nil {
 			return nil, err
 		}
@@ -110,7 +110,7 @@ func (s *stream) iterator(ctx context.Context, shard string, kind types.ShardIte
 	if sequence != "" {
 		in.SequenceNumber = &sequence
 	}
-	out, err := s.Client.GetShardIterator(ctx, in)
+	out, err := s.mapping.Client.GetShardIterator(ctx, in)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func (s *stream) run(ctx context.Context) {
 			s.say("the stream is gone: %v", err)
 			return
 		default:
-			s.say("search for shards failed, again in %v: %v", shardSearch, err)
+			s.say("search for shards failed, next try in %v: %v", shardSearch, err)
 		}
 		waiting := map[string]bool{} // shards whose records come first
 		for _, shard := range shards {

@@ -56,7 +56,7 @@ func answers(payload string) streamFunction {
 }
 
 // What becomes of a batch of a, b, c and d, and of e and f behind it.
-func TestFailedBatchIsNeitherForgottenNorPassed(t *testing.T) {
+func TestFailedBatchIsRetriedBeforeTheNextOne(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		mapping  StreamMapping
@@ -299,7 +299,7 @@ func TestChildOfAShardIsNotReadBeforeItIsDoneWith(t *testing.T) {
 	})
 }
 
-func TestRecordsAreNotLostOverReadsThatFail(t *testing.T) {
+func TestRecordsSurviveFailedReads(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		reads := 0
@@ -332,7 +332,7 @@ func TestRecordsAreNotLostOverReadsThatFail(t *testing.T) {
 }
 
 // A function that is busy for longer than an iterator lives does not lose the mapping its place.
-func TestExpiredIteratorIsNotTheEnd(t *testing.T) {
+func TestExpiredIteratorIsReplaced(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t, nil, "KEYS_ONLY")

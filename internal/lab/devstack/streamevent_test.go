@@ -18,7 +18,7 @@ import (
 )
 
 // The event byte for byte, but for ids that are drawn: names, order and forms as AWS sends them.
-func TestStreamEventDoesNotDifferFromLambdas(t *testing.T) {
+func TestStreamEventIsLambdas(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t, nil, "NEW_AND_OLD_IMAGES")
@@ -53,7 +53,7 @@ func TestStreamEventDoesNotDifferFromLambdas(t *testing.T) {
 }
 
 // The sample that the function is tested with has no name that a record does not have.
-func TestSampleOfAStreamDoesNotDifferFromWhatIsSent(t *testing.T) {
+func TestSampleOfAStreamIsWhatIsSent(t *testing.T) {
 	t.Parallel()
 	sample, err := os.ReadFile("../../../events/stream.json")
 	if err != nil {

@@ -51,7 +51,7 @@ func (p pattern) check() error {
 
 func checkValues(name string, values []any) error {
 	if strings.HasPrefix(name, "$") {
-		return fmt.Errorf("the operator %q is not there: only equality is", name)
+		return fmt.Errorf("operator %q is not supported; use equality", name)
 	}
 	if len(values) == 0 {
 		return fmt.Errorf("%s: an empty list matches nothing", name)
@@ -60,9 +60,9 @@ func checkValues(name string, values []any) error {
 		switch v := v.(type) {
 		case map[string]any:
 			operators := slices.Sorted(maps.Keys(v))
-			return fmt.Errorf("%s: the operator %q is not there: only equality is", name, strings.Join(operators, ", "))
+			return fmt.Errorf("%s: operator %q is not supported; use equality", name, strings.Join(operators, ", "))
 		case []any:
-			return fmt.Errorf("%s: a list in a list", name)
+			return fmt.Errorf("%s: a list inside a list", name)
 		}
 	}
 	return nil

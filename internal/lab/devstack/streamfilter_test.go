@@ -76,9 +76,9 @@ func TestWrongStreamMappingsAreNotStarted(t *testing.T) {
 			want   string // empty: it is good
 		}{
 			"good":               {func(m *StreamMapping) {}, ""},
-			"no client":          {func(m *StreamMapping) { m.Client = nil }, "no client"},
-			"no table":           {func(m *StreamMapping) { m.Table = "" }, "no name of the table"},
-			"no stream":          {func(m *StreamMapping) { m.Client = empty }, "make it with a StreamSpecification"},
+			"Client is missing":  {func(m *StreamMapping) { m.Client = nil }, "Client is missing"},
+			"no table":           {func(m *StreamMapping) { m.Table = "" }, "Table is missing"},
+			"no stream":          {func(m *StreamMapping) { m.Client = empty }, "create it with a StreamSpecification"},
 			"no position":        {func(m *StreamMapping) { m.StartingPosition = "" }, "neither TRIM_HORIZON nor LATEST"},
 			"position":           {func(m *StreamMapping) { m.StartingPosition = "AT_SEQUENCE_NUMBER" }, "neither TRIM_HORIZON nor LATEST"},
 			"batch":              {func(m *StreamMapping) { m.BatchSize = 10_001 }, "batch size 10001"},
@@ -87,16 +87,16 @@ func TestWrongStreamMappingsAreNotStarted(t *testing.T) {
 			"retries":            {func(m *StreamMapping) { m.MaximumRetryAttempts = -2 }, "-2 retry attempts"},
 			"unlimited retries":  {func(m *StreamMapping) { m.MaximumRetryAttempts = Unlimited }, ""},
 			"age":                {func(m *StreamMapping) { m.MaximumRecordAge = time.Second }, "record age 1s"},
-			"queue, no client":   {func(m *StreamMapping) { m.OnFailure = "http://127.0.0.1/q" }, "no client of its SQS"},
+			"queue, no client":   {func(m *StreamMapping) { m.OnFailure = "http://127.0.0.1/q" }, "OnFailure needs Queues"},
 			"filter, no JSON":    {func(m *StreamMapping) { m.Filters = []string{`{"a":`} }, "not a JSON object"},
 			"filter, list":       {func(m *StreamMapping) { m.Filters = []string{`[]`} }, "not a JSON object"},
 			"filter, two":        {func(m *StreamMapping) { m.Filters = []string{`{"a":["b"]}{}`} }, "not a JSON object"},
 			"filter, empty":      {func(m *StreamMapping) { m.Filters = []string{`{"a":{}}`} }, "matches nothing"},
 			"filter, no values":  {func(m *StreamMapping) { m.Filters = []string{`{"a":[]}`} }, "a: an empty list"},
 			"filter, scalar":     {func(m *StreamMapping) { m.Filters = []string{`{"a":"b"}`} }, "a: want an object or a list"},
-			"filter, operator":   {func(m *StreamMapping) { m.Filters = []string{`{"a":["b",{"prefix":"c"}]}`} }, `a: the operator "prefix" is not there`},
-			"filter, $or":        {func(m *StreamMapping) { m.Filters = []string{`{"$or":[{"a":["b"]}]}`} }, `the operator "$or" is not there`},
-			"filter, nested":     {func(m *StreamMapping) { m.Filters = []string{`{"a":[["b"]]}`} }, "a list in a list"},
+			"filter, operator":   {func(m *StreamMapping) { m.Filters = []string{`{"a":["b",{"prefix":"c"}]}`} }, `a: operator "prefix" is not supported`},
+			"filter, $or":        {func(m *StreamMapping) { m.Filters = []string{`{"$or":[{"a":["b"]}]}`} }, `operator "$or" is not supported`},
+			"filter, nested":     {func(m *StreamMapping) { m.Filters = []string{`{"a":[["b"]]}`} }, "a list inside a list"},
 			"second filter, too": {func(m *StreamMapping) { m.Filters = []string{`{"a":["b"]}`, `{}`} }, "matches nothing"},
 		} {
 			m := good

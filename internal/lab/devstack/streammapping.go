@@ -51,7 +51,7 @@ type StreamMapping struct {
 	// Function is the name of the function that is invoked.
 	Function string
 
-	// IteratorAge is told, before each invocation, how long ago the last of its records came into
+	// IteratorAge gets, before each invocation, how long ago the last of its records came into
 	// the stream. May be nil; is called for several batches at a time.
 	IteratorAge func(time.Duration)
 
@@ -63,7 +63,7 @@ type StreamMapping struct {
 	// MaxRetryAttempts, before it is discarded; Unlimited (Lambda's default) for no bound.
 	MaximumRetryAttempts int
 
-	// OnFailure is the URL of a queue that is told of records that are discarded: where they stand in
+	// OnFailure is the URL of a queue that gets a message about discarded records: where they stand in
 	// the stream, not what is in them. Needs Queues.
 	OnFailure string
 
@@ -124,9 +124,9 @@ func (m StreamMapping) withDefaults() StreamMapping {
 func (m StreamMapping) check() error {
 	switch {
 	case m.Client == nil:
-		return errors.New("no client")
+		return errors.New("Client is missing")
 	case m.Table == "":
-		return errors.New("no name of the table")
+		return errors.New("Table is missing")
 	case m.StartingPosition != types.ShardIteratorTypeTrimHorizon && m.StartingPosition != types.ShardIteratorTypeLatest:
 		return fmt.Errorf("starting position %q is neither TRIM_HORIZON nor LATEST", m.StartingPosition)
 	case m.BatchSize < 1 || m.BatchSize > MaxBatch:
@@ -136,11 +136,11 @@ func (m StreamMapping) check() error {
 	case m.ParallelizationFactor < 1 || m.ParallelizationFactor > MaxParallelizationFactor:
 		return fmt.Errorf("parallelization factor %d is not within 1 to %d", m.ParallelizationFactor, MaxParallelizationFactor)
 	case m.MaximumRetryAttempts < Unlimited || m.MaximumRetryAttempts > MaxRetryAttempts:
-		return fmt.Errorf("%d retry attempts are not within 0 to %d, nor Unlimited", m.MaximumRetryAttempts, MaxRetryAttempts)
+		return fmt.Errorf("%d retry attempts: want 0 to %d, or Unlimited", m.MaximumRetryAttempts, MaxRetryAttempts)
 	case m.MaximumRecordAge < LeastRecordAge || m.MaximumRecordAge > MaxRecordAge:
 		return fmt.Errorf("record age %v is not within %v to %v", m.MaximumRecordAge, LeastRecordAge, MaxRecordAge)
 	case m.OnFailure != "" && m.Queues == nil:
-		return errors.New("a queue for failures, and no client of its SQS")
+		return errors.New("OnFailure needs Queues: a client of its SQS")
 	}
 	return nil
 }

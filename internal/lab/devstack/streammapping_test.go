@@ -13,7 +13,7 @@ import (
 )
 
 // A built function that cannot start: what it was to be told of is discarded, and said so.
-func TestRecordsAreNotForgottenWithABuiltFunction(t *testing.T) {
+func TestRecordsReachABuiltFunction(t *testing.T) {
 	t.Parallel()
 	d := newBed(t, nil, "NEW_IMAGE")
 	b := setup(t, Function{Env: map[string]string{"INIT": "exit"}})

@@ -31,7 +31,7 @@ func checkVariables(env map[string]string) error {
 		case reserved[name]:
 			return fmt.Errorf("environment variable %s is reserved: Lambda sets it", name)
 		case name == "" || strings.ContainsAny(name, "=\x00"):
-			return fmt.Errorf("environment variable %q: not a name", name)
+			return fmt.Errorf("environment variable %q: invalid name", name)
 		case strings.Contains(value, "\x00"):
 			return fmt.Errorf("environment variable %s: its value contains a NUL byte", name)
 		}

@@ -24,8 +24,9 @@ import (
 
 // Bench is a function under test.
 type Bench struct {
-	*testing.T
-	*desk.Desk
+	*testing.T // embedded: a test uses its bench as its testing.T
+
+	Desk *desk.Desk
 	// Folder holds the function's landfall.json.
 	Folder string
 	Output *Output
@@ -50,11 +51,11 @@ func New(t *testing.T, function, yaml string, others ...devstack.Function) *Benc
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
-		if err := b.Stop(ctx); err != nil {
+		if err := b.Desk.Stop(ctx); err != nil {
 			t.Error(err)
 		}
 	})
-	client := b.DynamoDB("test")
+	client := b.Desk.DynamoDB("test")
 	b.Store = outboxdb.New(client, schema.OutboxTable)
 	writer := landfall.Config{Table: schema.OutboxTable, Destinations: map[string]landfall.Destination{}}
 	for _, name := range cfg.Names() {
@@ -85,7 +86,7 @@ func (b *Bench) Row(destination, key string) outbox.Row {
 // NothingStored fails the test if a text stands anywhere in the outbox table.
 func (b *Bench) NothingStored(text string) {
 	b.Helper()
-	out, err := b.DynamoDB("test").Scan(b.Context(), &dynamodb.ScanInput{TableName: aws.String(schema.OutboxTable)})
+	out, err := b.Desk.DynamoDB("test").Scan(b.Context(), &dynamodb.ScanInput{TableName: aws.String(schema.OutboxTable)})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -98,7 +99,7 @@ func (b *Bench) NothingStored(text string) {
 // Raw sends an event and returns what the function answers, an error perhaps.
 func (b *Bench) Raw(event string) devstack.Result {
 	b.Helper()
-	result, err := b.Stack.Invoke(b.Context(), b.function, []byte(event))
+	result, err := b.Desk.Stack.Invoke(b.Context(), b.function, []byte(event))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/landfall-dev/landfall/internal/lab/devstack"
 	"github.com/landfall-dev/landfall/internal/lab/localaws"
 	"github.com/landfall-dev/landfall/internal/lab/localaws/ledger"
+	"github.com/landfall-dev/landfall/internal/lab/loopback"
 	"github.com/landfall-dev/landfall/internal/routing"
 	"github.com/landfall-dev/landfall/internal/routingdb"
 	"github.com/landfall-dev/landfall/internal/schema"
@@ -24,7 +25,8 @@ import (
 
 // Router is the route function under test, with its tables and each group's ingress and dead-letter queue.
 type Router struct {
-	*testing.T
+	*testing.T // embedded: a test uses its router as its testing.T
+
 	Stack    *devstack.Stack
 	Output   *Output
 	Ledger   *ledger.Ledger
@@ -36,27 +38,16 @@ type Router struct {
 // RouteFunction is the function's name on the stack.
 const RouteFunction = "route"
 
-// Tables have other names than those that the function takes when it is told none.
+// Tables have names other than the function's defaults.
 const receiptsTable, controlTable = "test-receipts", "test-control"
 
 // NewRouter starts everything with a landfall.yaml. prefix is what names of queues begin with, queues are those of
 // consumers.
 func NewRouter(t *testing.T, prefix, yaml string, queues ...string) *Router {
 	t.Helper()
-	cfg, err := config.ParseYAML("landfall.yaml", []byte(yaml))
-	if err != nil {
-		t.Fatal(err)
-	}
-	resolved, err := cfg.Resolved()
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), schema.ConfigFile)
-	if err := os.WriteFile(file, resolved, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	cfg, file := writeConfig(t, yaml)
 	account := localaws.New(localaws.Options{})
-	server, err := localaws.Listen("127.0.0.1:0", account)
+	server, err := loopback.Listen("127.0.0.1:0", account)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,35 +65,64 @@ func NewRouter(t *testing.T, prefix, yaml string, queues ...string) *Router {
 		T: t, Output: &Output{}, Ledger: account.Ledger(), SQS: sqs.NewFromConfig(sdk),
 		Receipts: routingdb.NewReceipts(tables, receiptsTable), Control: routingdb.NewControl(tables, controlTable),
 	}
-	for _, table := range []*dynamodb.CreateTableInput{routingdb.ReceiptsTable(receiptsTable), routingdb.ControlTable(controlTable)} {
-		if _, err := tables.CreateTable(t.Context(), table); err != nil {
-			t.Fatal(err)
-		}
-	}
 	for _, group := range cfg.GroupNames() {
 		queues = append(queues, schema.IngressQueue(prefix, group), schema.DeadLetterQueue(prefix, group))
 	}
-	for _, name := range queues {
-		if _, err := r.SQS.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: &name}); err != nil {
-			t.Fatal(err)
+	r.create(tables, queues)
+	r.start(map[string]string{
+		schema.ConfigEnv: file, schema.QueuePrefixEnv: prefix, schema.ReceiptsTableEnv: receiptsTable, schema.ControlTableEnv: controlTable,
+		"AWS_ENDPOINT_URL": server.URL, "AWS_SDK_UA_APP_ID": "landfall-route",
+	})
+	return r
+}
+
+// writeConfig writes landfall.json for a landfall.yaml.
+func writeConfig(t *testing.T, yaml string) (cfg *config.Config, file string) {
+	t.Helper()
+	cfg, err := config.ParseYAML("landfall.yaml", []byte(yaml))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resolved, err := cfg.Resolved()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file = filepath.Join(t.TempDir(), schema.ConfigFile)
+	if err := os.WriteFile(file, resolved, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return cfg, file
+}
+
+// create creates the tables and the queues.
+func (r *Router) create(tables *dynamodb.Client, queues []string) {
+	r.Helper()
+	for _, table := range []*dynamodb.CreateTableInput{routingdb.ReceiptsTable(receiptsTable), routingdb.ControlTable(controlTable)} {
+		if _, err := tables.CreateTable(r.Context(), table); err != nil {
+			r.Fatal(err)
 		}
 	}
-	binary, err := devstack.Build(t.Context(), ".", RouteFunction)
-	if err != nil {
-		t.Fatal(err)
+	for _, name := range queues {
+		if _, err := r.SQS.CreateQueue(r.Context(), &sqs.CreateQueueInput{QueueName: &name}); err != nil {
+			r.Fatal(err)
+		}
 	}
-	r.Stack, err = devstack.Start(devstack.Config{Output: r.Output, Functions: []devstack.Function{{
-		Name: RouteFunction, Path: binary, Timeout: time.Minute,
-		Env: map[string]string{
-			schema.ConfigEnv: file, schema.QueuePrefixEnv: prefix, schema.ReceiptsTableEnv: receiptsTable, schema.ControlTableEnv: controlTable,
-			"AWS_ENDPOINT_URL": server.URL, "AWS_SDK_UA_APP_ID": "landfall-route",
-		},
-	}}})
+}
+
+// start builds the function and starts the stack.
+func (r *Router) start(env map[string]string) {
+	r.Helper()
+	binary, err := devstack.Build(r.Context(), ".", RouteFunction)
 	if err != nil {
-		t.Fatal(err)
+		r.Fatal(err)
 	}
-	t.Cleanup(r.Stop)
-	return r
+	r.Stack, err = devstack.Start(devstack.Config{Output: r.Output, Functions: []devstack.Function{
+		{Name: RouteFunction, Path: binary, Timeout: time.Minute, Env: env},
+	}})
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.Cleanup(r.Stop)
 }
 
 // Stop lets what is under way finish; then the output is complete.

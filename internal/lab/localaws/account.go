@@ -3,7 +3,7 @@
 //
 // An Account starts no goroutine and takes its time from time.Now, so inside a testing/synctest bubble its time is
 // virtual. It does what goes wrong in the real thing, too, when a faults.Plan says so, and its ledger knows what each
-// request cost. It is no copy of AWS: docs/local-aws.md lists the operations; there is no IAM, and nothing is kept
+// request cost. It is not all of AWS: docs/local-aws.md lists the operations; there is no IAM, and nothing is kept
 // when the process ends.
 package localaws
 
@@ -53,7 +53,7 @@ type Account struct {
 	tasks []*task // by time, then by request
 }
 
-// task is work that is to be done at a time, whoever looks after that time first.
+// task is work with a due time; the first request after that time does it.
 type task struct {
 	at    time.Time
 	seq   uint64
@@ -101,7 +101,7 @@ func (a *Account) Ledger() *ledger.Ledger {
 	return a.ledger
 }
 
-// Settle does all work whose time has come. Requests do so by themselves; it is for whoever looks without a request.
+// Settle does all work whose time has come. Requests do so by themselves; Settle is for callers that look without one.
 func (a *Account) Settle() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -145,7 +145,7 @@ func (a *Account) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer, err := a.exchange(r)
-	if err != nil { // the answer is lost, or nobody waits for it
+	if err != nil { // the answer is lost, or the caller is gone
 		panic(http.ErrAbortHandler)
 	}
 	for name, values := range answer.Header {
@@ -174,17 +174,17 @@ func (a *Account) exchange(r *http.Request) (wire.Answer, error) {
 		return a.refuse(entry, err), nil
 	}
 	ctx := r.Context()
-	outcome, fault, err := a.perform(ctx, op, entry)
+	done, fault, err := a.perform(ctx, op, entry)
 	if err != nil {
 		return wire.Answer{}, err
 	}
 	switch {
 	case fault.LoseAnswer:
 		return wire.Answer{}, errCut
-	case fault.SpoilAnswer && outcome.Err == nil:
-		outcome.Err = op.Run(time.Now(), faults.Fault{Error: faults.Internal}).Err // no work: only the service's words for it
+	case fault.SpoilAnswer && done.result.Err == nil:
+		done.result.Err = op.Run(time.Now(), faults.Fault{Error: faults.Internal}).Err // no work: only the service's words for it
 	}
-	return wire.Encode(requestID(outcome.seq), outcome.Answer, outcome.Err), nil
+	return wire.Encode(requestID(done.seq), done.result.Answer, done.result.Err), nil
 }
 
 func (a *Account) decode(req *wire.Request, entry *ledger.Entry) (wire.Operation, error) {
@@ -193,10 +193,7 @@ func (a *Account) decode(req *wire.Request, entry *ledger.Entry) (wire.Operation
 		return nil, wire.Protocol("UnknownOperationException", "the service %s is not part of the local AWS", req.Target)
 	}
 	entry.Service = service.Name()
-	if bound, ok := service.(wire.Bound); ok {
-		service = bound.Bind(req)
-	}
-	return service.Decode(req.Operation, req.Body)
+	return service.Decode(req)
 }
 
 // refuse answers a request that is wrong by itself: it consumes nothing, and no plan is asked.
@@ -221,9 +218,10 @@ func typeOf(err error) string {
 	return "InternalFailure"
 }
 
+// outcome is what became of the request with a number.
 type outcome struct {
-	wire.Outcome
-	seq uint64
+	seq    uint64
+	result wire.Outcome
 }
 
 // perform runs an operation at its time. If the caller gives up meanwhile, the work is still done at its time; but one
@@ -264,15 +262,15 @@ func (a *Account) begin(op wire.Operation, entry *ledger.Entry, out *outcome, co
 			look = result.Wait.Look
 			return result.Wait.Until
 		}
-		*out = outcome{result, entry.Seq}
-		entry.Time, entry.Costs, entry.Billed = now, out.Costs, out.Billed
-		if out.Err != nil {
-			entry.Error = typeOf(out.Err)
+		*out = outcome{entry.Seq, result}
+		entry.Time, entry.Costs, entry.Billed = now, result.Costs, result.Billed
+		if result.Err != nil {
+			entry.Error = typeOf(result.Err)
 		}
 		a.ledger.Record(*entry)
-		if out.Commit != nil {
+		if result.Commit != nil {
 			*commit = a.schedule(now.Add(fault.During), entry.Seq, func(now time.Time) time.Time {
-				out.Commit(now)
+				result.Commit(now)
 				return time.Time{}
 			})
 		}

@@ -11,6 +11,9 @@ import (
 // MaxDepth is how many lists and maps an attribute may nest.
 const MaxDepth = 32
 
+// MaxName is how many bytes the name of an attribute has at most; that of a key has fewer.
+const MaxName = 1<<16 - 1
+
 // InvalidError is a value that JSON can hold but DynamoDB cannot: a ValidationException.
 type InvalidError struct {
 	Message string
@@ -43,6 +46,12 @@ func decodeMap(data []byte, depth int) (Map, error) {
 	}
 	m := make(Map, len(members))
 	for name, raw := range members {
+		switch {
+		case depth == 0 && name == "":
+			return nil, invalid("One or more parameter values were invalid: Empty attribute name")
+		case len(name) > MaxName:
+			return nil, invalid("One or more parameter values were invalid: Attribute name is too large, must be less than %d bytes", MaxName+1)
+		}
 		v, err := decode(raw, depth)
 		var bad *InvalidError
 		if errors.As(err, &bad) {

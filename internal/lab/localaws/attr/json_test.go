@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestItemDoesNotChangeOnItsWayThroughJSON(t *testing.T) {
+func TestItemKeepsItsValueThroughJSON(t *testing.T) {
 	t.Parallel()
 	all := make([]byte, 256)
 	for i := range all {
@@ -35,7 +35,7 @@ func TestItemDoesNotChangeOnItsWayThroughJSON(t *testing.T) {
 	}
 }
 
-func TestBadValueIsNotTakenForAnother(t *testing.T) {
+func TestBadValueIsRefused(t *testing.T) {
 	t.Parallel()
 	deep := func(n int) string { return strings.Repeat(`{"L":[`, n) + strings.Repeat(`]}`, n) }
 	for _, c := range []struct{ value, message string }{
@@ -72,7 +72,7 @@ func TestBadValueIsNotTakenForAnother(t *testing.T) {
 	}
 }
 
-func TestInvalidValueIsNotReportedWithoutItsName(t *testing.T) {
+func TestInvalidValueIsReportedWithItsName(t *testing.T) {
 	t.Parallel()
 	var m Map
 	var invalid *InvalidError
@@ -81,7 +81,7 @@ func TestInvalidValueIsNotReportedWithoutItsName(t *testing.T) {
 	}
 }
 
-func TestSizesAreNotOtherThanPublished(t *testing.T) {
+func TestSizesAreAsPublished(t *testing.T) {
 	t.Parallel()
 	set, _ := NewSet(TypeS, []Value{String("ab"), String("c")})
 	for _, c := range []struct {

@@ -66,7 +66,7 @@ func someNumber(r *rand.Rand) string {
 	return b.String()
 }
 
-func TestNumbersAreNotOrderedOrAddedOtherwiseThanRationalNumbers(t *testing.T) {
+func TestNumbersCompareAndAddAsRationalNumbers(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
 	rat := func(s string) *big.Rat {
@@ -116,7 +116,7 @@ func TestSumThatDoesNotFitIsRefused(t *testing.T) {
 	}
 }
 
-func TestKeysOfStringsAreNotMixedUp(t *testing.T) {
+func TestKeysOfStringsAreDistinct(t *testing.T) {
 	t.Parallel()
 	words := []string{"", "\x00", "\x00\x00", "\x00\x01", "\x00\xff", "\x01", "a", "a\x00", "a\x00b", "a\x01", "aa", "b", "\xff", "\xff\xff"}
 	for i, a := range words {

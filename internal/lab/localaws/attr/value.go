@@ -1,6 +1,6 @@
 // Package attr holds DynamoDB attribute values: their ten types, their JSON form, equality, order and size.
 //
-// Values are immutable once made: whoever changes an item builds new containers along the path that changes, so that
+// Values are immutable once made: a change of an item builds new containers along the path that changes, so that
 // readers, indexes and history may share everything else. The package knows nothing of tables or expressions.
 package attr
 

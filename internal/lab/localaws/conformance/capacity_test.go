@@ -47,7 +47,7 @@ func units(c *types.ConsumedCapacity) string {
 const asked = types.ReturnConsumedCapacityIndexes
 
 // The vectors with 3,017 and 1,517 bytes were measured on AWS; the others follow from the published rules.
-func TestWriteDoesNotConsumeMoreOrLessThanPublished(t *testing.T) {
+func TestWriteConsumesThePublishedUnits(t *testing.T) {
 	t.Parallel()
 	c := Client()
 	table := Table(t, c, Schema{Key: "pk", Indexes: []string{"all=g ALL", "lane=lane KEYS_ONLY"}})
@@ -115,7 +115,7 @@ func TestWriteDoesNotConsumeMoreOrLessThanPublished(t *testing.T) {
 	}
 }
 
-func TestReadDoesNotConsumeMoreOrLessThanPublished(t *testing.T) {
+func TestReadConsumesThePublishedUnits(t *testing.T) {
 	t.Parallel()
 	c := Client()
 	table := Table(t, c, Schema{Key: "pk sk:N", Indexes: []string{"all=g ALL", "lane=lane KEYS_ONLY"}})
@@ -195,7 +195,7 @@ func TestReadDoesNotConsumeMoreOrLessThanPublished(t *testing.T) {
 }
 
 // As measured on AWS: a repeated token reads what its writes were charged for.
-func TestReplayDoesNotConsumeMoreOrLessThanItsItems(t *testing.T) {
+func TestReplayConsumesTheReadUnitsOfItsItems(t *testing.T) {
 	t.Parallel()
 	c := Client()
 	table := Table(t, c, Schema{Key: "pk"})

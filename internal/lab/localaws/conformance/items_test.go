@@ -72,7 +72,7 @@ func TestItemComesBackAsItWasPut(t *testing.T) {
 	}
 }
 
-func TestNumberIsNotKeptInTwoForms(t *testing.T) {
+func TestEqualNumbersHaveOneForm(t *testing.T) {
 	t.Parallel()
 	c := Client()
 	table := Table(t, c, Schema{Key: "pk:N"})
@@ -127,7 +127,7 @@ func TestRefusedWriteChangesNothingAndShowsTheItem(t *testing.T) {
 	}
 }
 
-func TestReturnedValuesAreNotThoseOfAnotherMoment(t *testing.T) {
+func TestReturnedValuesAreOfTheMomentAskedFor(t *testing.T) {
 	t.Parallel()
 	c := Client()
 	table := Table(t, c, Schema{Key: "pk"})
@@ -172,7 +172,7 @@ func TestReturnedValuesAreNotThoseOfAnotherMoment(t *testing.T) {
 	}
 }
 
-func TestBadRequestIsNotTaken(t *testing.T) {
+func TestBadRequestIsRefused(t *testing.T) {
 	t.Parallel()
 	c := Client()
 	table := Table(t, c, Schema{Key: "pk sk:N", Indexes: []string{"byg=g KEYS_ONLY"}})
@@ -249,14 +249,14 @@ func TestBadRequestIsNotTaken(t *testing.T) {
 	}
 }
 
-func TestItemOfExactly400KBIsNotRefused(t *testing.T) {
+func TestItemOfExactly400KBIsAccepted(t *testing.T) {
 	t.Parallel()
 	c := Client()
 	table := Table(t, c, Schema{Key: "pk"})
 	put(t, c, table, Of("pk", "a", "v", strings.Repeat("v", 400<<10-len("pk")-len("a")-len("v"))))
 }
 
-func TestBatchNeitherLosesNorRepeats(t *testing.T) {
+func TestBatchReadsAndWritesEachItemOnce(t *testing.T) {
 	t.Parallel()
 	c := Client()
 	table := Table(t, c, Schema{Key: "pk"})

@@ -22,7 +22,7 @@ type step struct {
 
 type result struct {
 	ok     bool // of claim and settle
-	holder int  // of read: 0 for nobody
+	holder int  // of read: 0 for none
 }
 
 // claims is the model: an item that one worker at a time holds.

@@ -53,7 +53,7 @@ func texts(items []Item, name string) []string {
 	return list
 }
 
-func TestSortKeysAreNotReturnedOutOfOrder(t *testing.T) {
+func TestSortKeysAreReturnedInOrder(t *testing.T) {
 	t.Parallel()
 	c := Client()
 	for kind, sorted := range map[string][]any{
@@ -111,7 +111,7 @@ func reverse(s string) string {
 	return string(b)
 }
 
-func TestPagingOverTiedSortKeysNeitherLosesNorRepeatsWhileItemsChange(t *testing.T) {
+func TestPagingOverTiedSortKeysReadsEachItemOnceWhileItemsChange(t *testing.T) {
 	t.Parallel()
 	c := Client()
 	table := Table(t, c, Schema{Key: "pk", Indexes: []string{"lane=lane at:N KEYS_ONLY"}})
@@ -247,7 +247,7 @@ func TestSegmentsOfAScanAreDisjointAndComplete(t *testing.T) {
 	}
 }
 
-func TestBadQueryIsNotAnswered(t *testing.T) {
+func TestBadQueryIsRefused(t *testing.T) {
 	t.Parallel()
 	c := Client()
 	table := Table(t, c, Schema{Key: "pk sk:N", Indexes: []string{"byg=g due:N KEYS_ONLY"}})

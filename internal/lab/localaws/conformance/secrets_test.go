@@ -91,7 +91,7 @@ func TestSecretsAreNotFoundUnderAnotherName(t *testing.T) {
 	}
 }
 
-func TestSecretsOfAnotherVersionAreNotCurrent(t *testing.T) {
+func TestSecretsAreReadByVersionAndLabel(t *testing.T) {
 	t.Parallel()
 	v := newVault(t)
 	name, _ := v.create(aws.String("one"))
@@ -137,7 +137,7 @@ func TestSecretsOfAnotherVersionAreNotCurrent(t *testing.T) {
 	}
 }
 
-func TestSecretsPutTwiceAreOneVersionAndNeverAnother(t *testing.T) {
+func TestSecretsPutTwiceAreOneVersion(t *testing.T) {
 	t.Parallel()
 	v := newVault(t)
 	name, _ := v.create(aws.String("one"))
@@ -160,7 +160,7 @@ func TestSecretsPutTwiceAreOneVersionAndNeverAnother(t *testing.T) {
 	}
 }
 
-func TestSecretsThatAreIllegalAreNotKept(t *testing.T) {
+func TestSecretsThatAreIllegalAreRefused(t *testing.T) {
 	t.Parallel()
 	v := newVault(t)
 	name, _ := v.create(nil)

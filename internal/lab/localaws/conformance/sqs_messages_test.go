@@ -76,7 +76,7 @@ func TestSQSSumOverAttributesIsTheOneThatClientsMake(t *testing.T) {
 	}
 }
 
-func TestSQSMessageBeyondTheLimitsIsNotTaken(t *testing.T) {
+func TestSQSMessageBeyondTheLimitsIsRefused(t *testing.T) {
 	t.Parallel()
 	c := QueueClient()
 	q, small := NewQueue(t, c, nil), NewQueue(t, c, Attributes{"MaximumMessageSize": "1024"})

@@ -159,7 +159,7 @@ func TestSQSAttributesNotAskedForAreNotTold(t *testing.T) {
 	}
 }
 
-func TestSQSQueueIsNotEncryptedInTwoWays(t *testing.T) {
+func TestSQSQueueIsEncryptedInOneWay(t *testing.T) {
 	t.Parallel()
 	c := QueueClient()
 	q := NewQueue(t, c, nil)
@@ -178,7 +178,7 @@ func TestSQSQueueIsNotEncryptedInTwoWays(t *testing.T) {
 	}
 }
 
-func TestSQSListedQueuesAreNotLostBetweenPages(t *testing.T) {
+func TestSQSPagesListEveryQueue(t *testing.T) {
 	t.Parallel()
 	c := QueueClient()
 	prefix := fmt.Sprintf("landfall-list-%d-", time.Now().UnixNano())

@@ -93,7 +93,7 @@ func TestSQSDeadLettersDoNotTakeThePlaceOfMessages(t *testing.T) {
 	}
 }
 
-func TestSQSDeadLetterIsNotKeptLongerForHavingMoved(t *testing.T) {
+func TestSQSMovedDeadLetterKeepsItsAge(t *testing.T) {
 	t.Parallel()
 	OverTime(t, func(t *testing.T) {
 		c := QueueClient()
@@ -143,7 +143,7 @@ func TestSQSRedrivePolicyThatLeadsNowhereIsRefused(t *testing.T) {
 	}
 }
 
-func TestSQSMovedDeadLettersAreNeitherLostNorDoubled(t *testing.T) {
+func TestSQSMovedDeadLettersArriveOnce(t *testing.T) {
 	t.Parallel()
 	OverTime(t, func(t *testing.T) {
 		c := QueueClient()

@@ -96,7 +96,7 @@ func TestSQSOldHandleIsNotForgottenByAStandardQueue(t *testing.T) {
 	})
 }
 
-func TestSQSHandleOfNoReceiptIsRefused(t *testing.T) {
+func TestSQSMadeUpHandleIsRefused(t *testing.T) {
 	t.Parallel()
 	c := QueueClient()
 	q, other := NewQueue(t, c, nil), NewQueue(t, c, nil)

@@ -49,7 +49,7 @@ func write(t *testing.T, st *Stream, items ...Item) {
 	put(t, st.DB, st.Table, items...)
 }
 
-func TestStreamDoesNotTellMoreThanItsViewNorOfWhatChangesNothing(t *testing.T) {
+func TestStreamTellsItsViewOfRealChanges(t *testing.T) {
 	t.Parallel()
 	for view, want := range map[dynamodbtypes.StreamViewType][]string{
 		"KEYS_ONLY":          {"INSERT key [pk=a] new - old - 3", "MODIFY key [pk=a] new - old - 3", "REMOVE key [pk=a] new - old - 3"},
@@ -248,7 +248,7 @@ func TestPageOfRecordsDoesNotExceedItsLimit(t *testing.T) {
 	})
 }
 
-func TestStreamIsNotDescribedInPart(t *testing.T) {
+func TestStreamIsDescribedWhole(t *testing.T) {
 	t.Parallel()
 	st := NewStream(t, Schema{Key: "pk sk"}, "KEYS_ONLY")
 	listed, err := st.C.ListStreams(t.Context(), &dynamodbstreams.ListStreamsInput{TableName: &st.Table})

@@ -33,7 +33,7 @@ func reasons(t *testing.T, err error) []string {
 	return codes
 }
 
-func TestTransactionIsNotDoneInPart(t *testing.T) {
+func TestTransactionIsDoneWholeOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	c := Client()
 	table := Table(t, c, Schema{Key: "pk", Indexes: []string{"byg=g ALL"}})
@@ -84,7 +84,7 @@ func TestRepeatedTokenDoesNotRepeatTheTransaction(t *testing.T) {
 	}
 }
 
-func TestTransactionBeyondTheLimitsIsNotTaken(t *testing.T) {
+func TestTransactionBeyondTheLimitsIsRefused(t *testing.T) {
 	t.Parallel()
 	c := Client()
 	table := Table(t, c, Schema{Key: "pk"})

@@ -16,36 +16,29 @@ const (
 	maxBatchBytes  = 16 << 20
 )
 
-type batchGetTable struct {
-	Keys                 []attr.Map
-	ProjectionExpression *string `json:",omitempty"`
-	params
-	ConsistentRead bool `json:",omitempty"`
-}
-
 type batchGetInput struct {
-	RequestItems           map[string]*batchGetTable
+	RequestItems           map[string]*params
 	ReturnConsumedCapacity string
 }
 
 type batchGetAnswer struct {
 	Responses        map[string][]attr.Map
-	UnprocessedKeys  map[string]*batchGetTable
+	UnprocessedKeys  map[string]*params
 	ConsumedCapacity []*consumed `json:",omitempty"`
 }
 
 // batchRead is one key of a batch.
 type batchRead struct {
-	lookup
-	in *batchGetTable
+	lookup lookup
+	table  *params
 }
 
 func (db *DB) batchGetItem(in *batchGetInput) (operation, error) {
 	if len(in.RequestItems) == 0 {
 		return operation{}, wire.Validation("The requestItems parameter is required for BatchGetItem")
 	}
-	var c constraints
-	c.asked(in.ReturnConsumedCapacity)
+	var c wire.Constraints
+	checkCapacity(&c, in.ReturnConsumedCapacity)
 	var reads []batchRead
 	for _, name := range slices.Sorted(maps.Keys(in.RequestItems)) {
 		t := in.RequestItems[name]
@@ -58,16 +51,14 @@ func (db *DB) batchGetItem(in *batchGetInput) (operation, error) {
 				"'RequestItems.%s.member.Keys' failed to satisfy constraint: Member must have length less than or "+
 				"equal to %d", name, maxBatchGets)
 		}
-		get := getInput{
-			TableName: &name, Key: t.Keys[0],
-			ProjectionExpression: t.ProjectionExpression, params: t.params, ConsistentRead: t.ConsistentRead,
-		}
+		get := *t
+		get.TableName, get.Key = &name, t.Keys[0]
 		l, err := get.lookup()
 		if err != nil {
 			return operation{}, err
 		}
 		for _, key := range t.Keys {
-			l.key = key
+			l.of.key = key
 			reads = append(reads, batchRead{l, t})
 		}
 	}
@@ -75,17 +66,18 @@ func (db *DB) batchGetItem(in *batchGetInput) (operation, error) {
 		"Too many items requested for the BatchGetItem call")); err != nil {
 		return operation{}, err
 	}
-	return operation{resource: reads[0].table, run: func(j *job) (any, error) { return db.batchGet(j, in, reads) }}, nil
+	return operation{resource: reads[0].lookup.of.table, run: func(j *job) (any, error) { return db.batchGet(j, in, reads) }}, nil
 }
 
 func (db *DB) batchGet(j *job, in *batchGetInput, reads []batchRead) (any, error) {
-	if err := once(db, twiceInBatch, reads, func(r batchRead) target { return r.target }); err != nil {
+	if err := once(db, twiceInBatch, reads, func(r batchRead) target { return r.lookup.of }); err != nil {
 		return nil, err
 	}
-	answer := batchGetAnswer{Responses: map[string][]attr.Map{}, UnprocessedKeys: map[string]*batchGetTable{}}
+	answer := batchGetAnswer{Responses: map[string][]attr.Map{}, UnprocessedKeys: map[string]*params{}}
 	bytes, last := 0, len(reads)-j.fault.Unprocessed
 	var refused error
 	for i, r := range reads {
+		name := r.lookup.of.table
 		var item attr.Map
 		if refused = throttled(); i < last && bytes < maxBatchBytes {
 			item, refused = db.found(j, r.lookup)
@@ -95,15 +87,18 @@ func (db *DB) batchGet(j *job, in *batchGetInput, reads []batchRead) (any, error
 			j.costs = nil
 			return nil, refused
 		case refused != nil: // not now
-			none := &batchGetTable{nil, r.in.ProjectionExpression, r.in.params, r.in.ConsistentRead}
-			left := *cmp.Or(answer.UnprocessedKeys[r.table], none)
-			left.Keys = append(left.Keys, r.key)
-			answer.UnprocessedKeys[r.table] = &left
+			left := answer.UnprocessedKeys[name]
+			if left == nil {
+				whole := *r.table
+				whole.Keys, left = nil, &whole
+				answer.UnprocessedKeys[name] = left
+			}
+			left.Keys = append(left.Keys, r.lookup.of.key)
 		case item != nil:
 			bytes += item.Size()
-			answer.Responses[r.table] = append(answer.Responses[r.table], item)
-		case answer.Responses[r.table] == nil:
-			answer.Responses[r.table] = []attr.Map{}
+			answer.Responses[name] = append(answer.Responses[name], item)
+		case answer.Responses[name] == nil:
+			answer.Responses[name] = []attr.Map{}
 		}
 	}
 	if len(j.costs) == 0 && j.fault.Unprocessed == 0 {
@@ -131,8 +126,8 @@ type batchWriteAnswer struct {
 
 // batchMutation is one write of a batch.
 type batchMutation struct {
-	*mutation
-	in batchWrite
+	mutation *mutation
+	in       batchWrite
 }
 
 func (db *DB) batchWriteItem(in *batchWriteInput) (operation, error) {
@@ -149,7 +144,7 @@ func (db *DB) batchWriteItem(in *batchWriteInput) (operation, error) {
 				name, len(list), maxBatchWrites)
 		}
 		for _, w := range list {
-			v, one := put, writeInput{
+			v, one := put, params{
 				TableName: &name, ReturnConsumedCapacity: in.ReturnConsumedCapacity,
 				ReturnItemCollectionMetrics: in.ReturnItemCollectionMetrics,
 			}
@@ -173,19 +168,19 @@ func (db *DB) batchWriteItem(in *batchWriteInput) (operation, error) {
 		return operation{}, wire.Validation("Too many items requested for the BatchWriteItem call")
 	}
 	run := func(j *job) (any, error) { return db.batchWriteAll(j, in, writes) }
-	return operation{resource: writes[0].table, run: run}, nil
+	return operation{resource: writes[0].mutation.of.table, run: run}, nil
 }
 
 // batchWriteAll does each write by itself: there is no transaction around them.
 func (db *DB) batchWriteAll(j *job, in *batchWriteInput, writes []batchMutation) (any, error) {
-	if err := once(db, twiceInBatch, writes, func(w batchMutation) target { return w.target }); err != nil {
+	if err := once(db, twiceInBatch, writes, func(w batchMutation) target { return w.mutation.of }); err != nil {
 		return nil, err
 	}
 	changes := make([]change, len(writes))
 	for i, w := range writes {
 		var err error
 		if changes[i], err = db.locate(w.mutation); err == nil {
-			err = w.complete(&changes[i])
+			err = w.mutation.complete(&changes[i])
 		}
 		if err != nil {
 			return nil, err
@@ -194,7 +189,7 @@ func (db *DB) batchWriteAll(j *job, in *batchWriteInput, writes []batchMutation)
 	answer := batchWriteAnswer{UnprocessedItems: map[string][]batchWrite{}}
 	last := len(writes) - j.fault.Unprocessed
 	for i, c := range changes {
-		name := writes[i].table
+		name := writes[i].mutation.of.table
 		charges := c.charges(1)
 		if i >= last || c.table.held[c.position] || db.affordable(c.table, j.now, charges...) != nil {
 			answer.UnprocessedItems[name] = append(answer.UnprocessedItems[name], writes[i].in)

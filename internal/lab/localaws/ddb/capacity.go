@@ -31,7 +31,7 @@ func readUnits(bytes int, consistent bool) float64 {
 
 // charge is a cost and the hash key of the partition that bears it.
 type charge struct {
-	ledger.Cost
+	cost ledger.Cost
 	hash attr.Value
 }
 
@@ -56,12 +56,12 @@ func (c change) charges(factor float64) []charge {
 func costsOf(charges []charge) []ledger.Cost {
 	var list []ledger.Cost
 	for _, c := range charges {
-		if last := len(list) - 1; last >= 0 && list[last].Index == c.Index && list[last].Table == c.Table {
-			list[last].Write += c.Write
-			list[last].Read += c.Read
+		if last := len(list) - 1; last >= 0 && list[last].Index == c.cost.Index && list[last].Table == c.cost.Table {
+			list[last].Write += c.cost.Write
+			list[last].Read += c.cost.Read
 			continue
 		}
-		list = append(list, c.Cost)
+		list = append(list, c.cost)
 	}
 	return list
 }
@@ -87,36 +87,32 @@ func (s *spending) spend(now time.Time, charges []charge) bool {
 	}
 	after := map[string]ledger.Cost{}
 	for _, c := range charges {
-		partition := c.Index + "/" + string(partition(c.hash))
+		partition := c.cost.Index + "/" + string(partition(c.hash))
 		spent, ok := after[partition]
 		if !ok {
 			spent = s.units[partition]
 		}
-		if spent.Write > 0 && spent.Write+c.Write > partitionWrites || spent.Read > 0 && spent.Read+c.Read > partitionReads {
+		if spent.Write > 0 && spent.Write+c.cost.Write > partitionWrites || spent.Read > 0 && spent.Read+c.cost.Read > partitionReads {
 			return false
 		}
-		after[partition] = ledger.Cost{Read: spent.Read + c.Read, Write: spent.Write + c.Write}
+		after[partition] = ledger.Cost{Read: spent.Read + c.cost.Read, Write: spent.Write + c.cost.Write}
 	}
 	maps.Copy(s.units, after)
 	return true
 }
 
-// consumed is the ConsumedCapacity of one table in an answer.
+// consumed is the ConsumedCapacity of one table in an answer, or a part of it: that of the table itself or of an index.
 type consumed struct {
-	TableName string
-	units
-	Table                  *units            `json:",omitempty"`
-	LocalSecondaryIndexes  map[string]*units `json:",omitempty"`
-	GlobalSecondaryIndexes map[string]*units `json:",omitempty"`
+	TableName              string `json:",omitempty"`
+	CapacityUnits          float64
+	ReadCapacityUnits      float64              `json:",omitempty"`
+	WriteCapacityUnits     float64              `json:",omitempty"`
+	Table                  *consumed            `json:",omitempty"`
+	LocalSecondaryIndexes  map[string]*consumed `json:",omitempty"`
+	GlobalSecondaryIndexes map[string]*consumed `json:",omitempty"`
 }
 
-type units struct {
-	CapacityUnits      float64
-	ReadCapacityUnits  float64 `json:",omitempty"`
-	WriteCapacityUnits float64 `json:",omitempty"`
-}
-
-func (u *units) add(c ledger.Cost, split bool) {
+func (u *consumed) add(c ledger.Cost, split bool) {
 	u.CapacityUnits += c.Read + c.Write
 	if split {
 		u.ReadCapacityUnits += c.Read
@@ -137,7 +133,7 @@ func (db *DB) consumption(asked string, costs []ledger.Cost, split bool) []*cons
 		if sum == nil {
 			sum = &consumed{
 				TableName:             c.Table,
-				LocalSecondaryIndexes: map[string]*units{}, GlobalSecondaryIndexes: map[string]*units{},
+				LocalSecondaryIndexes: map[string]*consumed{}, GlobalSecondaryIndexes: map[string]*consumed{},
 			}
 			byTable[c.Table] = sum
 			list = append(list, sum)
@@ -151,8 +147,8 @@ func (db *DB) consumption(asked string, costs []ledger.Cost, split bool) []*cons
 }
 
 // part is the part of a table's consumption that a cost belongs to.
-func (db *DB) part(sum *consumed, c ledger.Cost) *units {
-	sum.Table = cmp.Or(sum.Table, &units{})
+func (db *DB) part(sum *consumed, c ledger.Cost) *consumed {
+	sum.Table = cmp.Or(sum.Table, &consumed{})
 	if c.Index == "" {
 		return sum.Table
 	}
@@ -162,7 +158,7 @@ func (db *DB) part(sum *consumed, c ledger.Cost) *units {
 			group = sum.LocalSecondaryIndexes
 		}
 	}
-	group[c.Index] = cmp.Or(group[c.Index], &units{})
+	group[c.Index] = cmp.Or(group[c.Index], &consumed{})
 	return group[c.Index]
 }
 

@@ -1,7 +1,7 @@
 // Package ddb is DynamoDB: tables, items, indexes, expressions, transactions, and what each of them consumes.
 //
 // It follows the service's documentation and, where that is silent, its observed behaviour; docs/local-aws.md lists
-// the operations and the departures. It is no database: items live in memory and end with the process. A DB is not
+// the operations and the departures. It is not a database: items live in memory and end with the process. A DB is not
 // safe for concurrent use, but for Decode; package localaws guards it.
 package ddb
 
@@ -72,7 +72,7 @@ func (o operation) Run(now time.Time, f faults.Fault) wire.Outcome {
 	case f.Error == faults.Conflict && o.conflict != nil:
 		return wire.Outcome{Err: o.conflict}
 	case f.Error != "":
-		return wire.Outcome{Err: Failure(f.Error)}
+		return wire.Outcome{Err: faulty(f.Error)}
 	}
 	j := &job{now: now, fault: f}
 	answer, err := o.run(j)
@@ -80,7 +80,7 @@ func (o operation) Run(now time.Time, f faults.Fault) wire.Outcome {
 }
 
 // operations are what the service can do.
-var operations = map[string]func(*DB, []byte) (wire.Operation, error){
+var operations = wire.Operations[*DB]{
 	"BatchGetItem":       wire.Reading((*DB).batchGetItem),
 	"BatchWriteItem":     wire.Reading((*DB).batchWriteItem),
 	"CreateTable":        wire.Reading((*DB).createTable),
@@ -89,23 +89,23 @@ var operations = map[string]func(*DB, []byte) (wire.Operation, error){
 	"DescribeTable":      wire.Reading((*DB).describeTable),
 	"DescribeTimeToLive": wire.Reading((*DB).describeTimeToLive),
 	"GetItem":            wire.Reading((*DB).getItem),
+	"ListTagsOfResource": wire.Reading((*DB).listTagsOfResource),
 	"ListTables":         wire.Reading((*DB).listTables),
 	"PutItem":            wire.Reading(writing(put)),
 	"Query":              wire.Reading(paging(true)),
 	"Scan":               wire.Reading(paging(false)),
+	"TagResource":        wire.Reading((*DB).tagResource),
 	"TransactGetItems":   wire.Reading((*DB).transactGetItems),
 	"TransactWriteItems": wire.Reading((*DB).transactWriteItems),
+	"UntagResource":      wire.Reading((*DB).untagResource),
 	"UpdateItem":         wire.Reading(writing(update)),
+	"UpdateTable":        wire.Reading((*DB).updateTable),
 	"UpdateTimeToLive":   wire.Reading((*DB).updateTimeToLive),
 }
 
 // Decode reads and checks a request as far as that is possible without looking at tables.
-func (db *DB) Decode(name string, body []byte) (wire.Operation, error) {
-	read, ok := operations[name]
-	if !ok {
-		return nil, wire.Protocol("UnknownOperationException", "the operation %s is not part of the local DynamoDB", name)
-	}
-	op, err := read(db, body)
+func (db *DB) Decode(r *wire.Request) (wire.Operation, error) {
+	op, err := operations.Decode("DynamoDB", db, r)
 	return op, decodeError(err)
 }
 

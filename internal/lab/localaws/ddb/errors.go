@@ -53,8 +53,8 @@ func throttled() *wire.Error {
 			"https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html")
 }
 
-// Failure is the service's own error of a kind of fault.
-func Failure(kind faults.Error) error {
+// faulty is the service's own error of a kind of fault.
+func faulty(kind faults.Error) error {
 	switch kind {
 	case faults.Throttle:
 		return throttled()
@@ -83,19 +83,16 @@ func decodeError(err error) error {
 	return wire.Protocol("SerializationException", "%s", err)
 }
 
-// constraints are those of one request.
-type constraints struct{ wire.Constraints }
-
-// asked checks what an answer is to say of consumption.
-func (c *constraints) asked(capacity string) {
+// checkCapacity checks what an answer is to say of consumption.
+func checkCapacity(c *wire.Constraints, capacity string) {
 	c.Enum("returnConsumedCapacity", capacity, "INDEXES", "TOTAL", "NONE")
 }
 
 // tableName demands a table's name and takes it out of an ARN.
-func (c *constraints) tableName(name *string) string { return c.newTableName(name, 1) }
+func tableName(c *wire.Constraints, name *string) string { return newTableName(c, name, 1) }
 
 // newTableName demands a name of a minimal length; only new tables' names are held to the service's 3.
-func (c *constraints) newTableName(name *string, shortest int) string {
+func newTableName(c *wire.Constraints, name *string, shortest int) string {
 	if c.Required("tableName", name != nil); name == nil {
 		return ""
 	}

@@ -12,11 +12,45 @@ import (
 	"github.com/landfall-dev/landfall/internal/lab/localaws/wire"
 )
 
-// params are the parameters that the expressions of a request share, and those that they have replaced.
+// params are the parameters of a read, a write or a page, each of which looks at its own. They are one type because the
+// parameters of expressions, and those that expressions have replaced, are the same everywhere.
 type params struct {
+	TableName                 *string           `json:",omitempty"`
+	ConditionExpression       *string           `json:",omitempty"`
+	FilterExpression          *string           `json:",omitempty"`
+	KeyConditionExpression    *string           `json:",omitempty"`
+	ProjectionExpression      *string           `json:",omitempty"`
+	UpdateExpression          *string           `json:",omitempty"`
 	ExpressionAttributeNames  map[string]string `json:",omitempty"`
 	ExpressionAttributeValues values            `json:",omitempty"`
-	legacy
+	ReturnConsumedCapacity    string            `json:",omitempty"`
+
+	// Of reads and pages.
+	Keys              []attr.Map `json:",omitempty"` // of one table in a BatchGetItem
+	ConsistentRead    bool       `json:",omitempty"`
+	ExclusiveStartKey attr.Map   `json:",omitempty"`
+	IndexName         *string    `json:",omitempty"`
+	Limit             *int       `json:",omitempty"`
+	ScanIndexForward  *bool      `json:",omitempty"`
+	Segment           *int       `json:",omitempty"`
+	Select            string     `json:",omitempty"`
+	TotalSegments     *int       `json:",omitempty"`
+
+	// Of writes; Key of the read of one item, too.
+	Item                                attr.Map `json:",omitempty"`
+	Key                                 attr.Map `json:",omitempty"`
+	ReturnValues                        string   `json:",omitempty"`
+	ReturnItemCollectionMetrics         string   `json:",omitempty"`
+	ReturnValuesOnConditionCheckFailure string   `json:",omitempty"`
+
+	// What expressions have replaced. The object mappers of the SDKs for .NET and Java still send it.
+	AttributesToGet     []string                   `json:",omitempty"`
+	AttributeUpdates    map[string]attributeUpdate `json:",omitempty"`
+	ConditionalOperator string                     `json:",omitempty"`
+	Expected            map[string]comparison      `json:",omitempty"`
+	KeyConditions       map[string]comparison      `json:",omitempty"`
+	QueryFilter         map[string]comparison      `json:",omitempty"`
+	ScanFilter          map[string]comparison      `json:",omitempty"`
 }
 
 // values are placeholders for values; what is wrong with one is said with its name.
@@ -53,12 +87,14 @@ func (p *params) expressions(err error, text map[string]*string) *expressions {
 		}
 	}
 	names, values := p.ExpressionAttributeNames, p.ExpressionAttributeValues
-	err = cmp.Or(err, p.check(given),
+	err = cmp.Or(err, p.checkLegacy(given),
 		checkPlaceholders("ExpressionAttributeNames", '#', names, given, absent),
 		checkPlaceholders("ExpressionAttributeValues", ':', values, given, absent))
 	for _, k := range slices.Sorted(maps.Keys(names)) {
 		err = cmp.Or(err, wire.Forbid(names[k] == "",
-			"ExpressionAttributeNames contains invalid value: Empty attribute name for key %s", k))
+			"ExpressionAttributeNames contains invalid value: Empty attribute name for key %s", k),
+			wire.Forbid(len(names[k]) > attr.MaxName,
+				"ExpressionAttributeNames contains invalid value: Attribute name is too large, must be less than %d bytes for key %s", attr.MaxName+1, k))
 	}
 	return &expressions{text, &expr.Scope{Names: names, Values: attr.Map(values)}, err}
 }

@@ -14,23 +14,6 @@ import (
 // one: full pages are known to consume 128.5 units, which is more than 1 MB.
 const maxPage = 1 << 20
 
-// pageInput are the parameters of Query and Scan.
-type pageInput struct {
-	TableName              *string
-	IndexName              *string
-	KeyConditionExpression *string
-	FilterExpression       *string
-	ProjectionExpression   *string
-	params
-	ScanIndexForward       *bool
-	Limit                  *int
-	ExclusiveStartKey      attr.Map
-	Select                 string
-	ConsistentRead         bool
-	Segment, TotalSegments *int
-	ReturnConsumedCapacity string
-}
-
 type pageAnswer struct {
 	Items            []attr.Map `json:",omitzero"`
 	Count            int
@@ -41,31 +24,32 @@ type pageAnswer struct {
 
 // page is a Query or Scan that was checked as far as that needs no table.
 type page struct {
-	in         *pageInput
+	in         *params
 	table      string
 	keys       *expr.Condition // of a query
 	filter     *expr.Condition
 	projection *expr.Projection
+	entered    []string // see expr.Scope
 }
 
 // paging is the operation Query, or Scan.
-func paging(query bool) func(*DB, *pageInput) (operation, error) {
-	return func(db *DB, in *pageInput) (operation, error) {
+func paging(query bool) func(*DB, *params) (operation, error) {
+	return func(db *DB, in *params) (operation, error) {
 		p, err := in.page(query)
 		return operation{resource: p.table, run: func(j *job) (any, error) { return db.read(j, p, query) }}, err
 	}
 }
 
 // page checks the parameters.
-func (in *pageInput) page(query bool) (*page, error) {
-	var c constraints
-	p := &page{in: in, table: c.tableName(in.TableName)}
+func (in *params) page(query bool) (*page, error) {
+	var c wire.Constraints
+	p := &page{in: in, table: tableName(&c, in.TableName)}
 	if query && in.Limit != nil { // the service words it differently for the two
 		c.Between("Limit", "", "value", *in.Limit, 1, 1<<31-1)
 	} else {
 		c.Number("limit", in.Limit, 1, 1<<31-1)
 	}
-	c.asked(in.ReturnConsumedCapacity)
+	checkCapacity(&c, in.ReturnConsumedCapacity)
 	c.Enum("select", in.Select, "SPECIFIC_ATTRIBUTES", "COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES")
 	c.Number("totalSegments", in.TotalSegments, 1, 1000000)
 	c.Number("segment", in.Segment, 0, 999999)
@@ -78,17 +62,18 @@ func (in *pageInput) page(query bool) (*page, error) {
 		filter = in.QueryFilter
 	}
 	p.filter = cmp.Or(parse(e, "FilterExpression", expr.ParseCondition), e.comparisons(filter, in.ConditionalOperator))
-	p.projection = cmp.Or(parse(e, "ProjectionExpression", expr.ParseProjection), in.projection())
+	p.projection = cmp.Or(parse(e, "ProjectionExpression", expr.ParseProjection), in.legacyProjection())
 	if query && in.KeyConditionExpression == nil && len(in.KeyConditions) == 0 {
 		return p, cmp.Or(e.err, error(wire.Validation("Either the KeyConditions or KeyConditionExpression parameter "+
 			"must be specified in the request.")))
 	}
 	p.keys = cmp.Or(parse(e, "KeyConditionExpression", expr.ParseCondition), e.comparisons(in.KeyConditions, ""))
+	p.entered = e.scope.Entered
 	return p, e.end()
 }
 
 // checkShape finds parameters that contradict each other.
-func (in *pageInput) checkShape(query bool) error {
+func (in *params) checkShape(query bool) error {
 	segment, total := *cmp.Or(in.Segment, new(int)), *cmp.Or(in.TotalSegments, new(int))
 	return cmp.Or(
 		wire.Forbid(in.Select == "SPECIFIC_ATTRIBUTES" && in.ProjectionExpression == nil && in.AttributesToGet == nil,
@@ -122,6 +107,9 @@ type source struct {
 
 func (db *DB) source(j *job, p *page) (source, error) {
 	t, err := db.table(p.table)
+	if err == nil {
+		err = t.checkPaths(p.entered)
+	}
 	if err != nil {
 		return source{}, err
 	}

@@ -13,7 +13,7 @@ import (
 // do runs an operation, which is committed at once.
 func do(t *testing.T, db *DB, name, body string) wire.Outcome {
 	t.Helper()
-	op, err := db.Decode(name, []byte(body))
+	op, err := db.Decode(&wire.Request{Operation: name, Body: []byte(body)})
 	if err != nil {
 		t.Fatalf("%s %s: %v", name, body, err)
 	}

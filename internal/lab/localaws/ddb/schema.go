@@ -11,8 +11,9 @@ import (
 	"github.com/landfall-dev/landfall/internal/lab/localaws/wire"
 )
 
-// The most indexes that a table can have.
+// The most indexes that a table can have, and the most bytes of a name that its schema holds.
 const (
+	maxKeyName       = 255
 	maxGlobalIndexes = 20
 	maxLocalIndexes  = 5
 )
@@ -27,18 +28,23 @@ type definition struct {
 
 // table checks a specification and makes an empty table of it.
 func (spec *tableSpec) table() (*table, error) {
-	t := &table{spec: *spec, held: map[string]bool{}}
+	t := &table{spec: *spec, held: map[string]bool{}, tags: spec.Tags}
 	if spec.TableName == nil {
 		return t, wire.Validation("The parameter 'TableName' is required but was not present in the request")
 	}
-	var c constraints
-	t.name = c.newTableName(spec.TableName, 3)
+	var c wire.Constraints
+	t.name = newTableName(&c, spec.TableName, 3)
 	spec.constrain(&c)
-	if err := cmp.Or(c.Err(), spec.checkBilling()); err != nil {
+	refusal := wire.Forbid(spec.ResourcePolicy != nil || spec.GlobalTableSettingsReplicationMode != "",
+		"ResourcePolicy and GlobalTableSettingsReplicationMode are not part of the local DynamoDB: leave them out")
+	if err := cmp.Or(c.Err(), refusal, spec.checkBilling()); err != nil {
 		return t, err
 	}
 	defined := map[string]*definition{}
 	for _, d := range spec.AttributeDefinitions {
+		if defined[d.AttributeName] != nil {
+			return t, wire.Validation(invalidParameters+"Duplicate AttributeName in AttributeDefinitions: %s", d.AttributeName)
+		}
 		defined[d.AttributeName] = &definition{typ: attr.Type(d.AttributeType)}
 	}
 	var err error
@@ -59,7 +65,7 @@ func (spec *tableSpec) table() (*table, error) {
 }
 
 // constrain finds what no table can have.
-func (spec *tableSpec) constrain(c *constraints) {
+func (spec *tableSpec) constrain(c *wire.Constraints) {
 	c.Enum("billingMode", spec.BillingMode, "PROVISIONED", "PAY_PER_REQUEST")
 	c.Enum("tableClass", spec.TableClass, "STANDARD", "STANDARD_INFREQUENT_ACCESS")
 	c.Required("keySchema", spec.KeySchema != nil)
@@ -69,7 +75,7 @@ func (spec *tableSpec) constrain(c *constraints) {
 		at := fmt.Sprintf("attributeDefinitions.%d.member.", i+1)
 		c.Required(at+"attributeType", d.AttributeType != "")
 		c.Enum(at+"attributeType", d.AttributeType, "B", "N", "S")
-		c.Text(at+"attributeName", d.AttributeName, 1, 255)
+		c.Text(at+"attributeName", d.AttributeName, 1, maxKeyName)
 	}
 	for group, list := range map[string][]indexSpec{
 		"globalSecondaryIndexes": spec.GlobalSecondaryIndexes, "localSecondaryIndexes": spec.LocalSecondaryIndexes,
@@ -79,7 +85,14 @@ func (spec *tableSpec) constrain(c *constraints) {
 			c.Text(at+"indexName", ix.IndexName, 3, 255)
 			c.Enum(at+"projection.projectionType", ix.Projection.ProjectionType, "ALL", "INCLUDE", "KEYS_ONLY")
 			constrainKeys(c, at+"keySchema", ix.KeySchema)
+			for j, name := range ix.Projection.NonKeyAttributes {
+				c.Text(fmt.Sprintf("%sprojection.nonKeyAttributes.%d.member", at, j+1), name, 1, maxKeyName)
+			}
 		}
+	}
+	constrainTags(c, spec.Tags)
+	if s := spec.SSESpecification; s != nil {
+		c.Enum("sSESpecification.sSEType", s.SSEType, "AES256", "KMS")
 	}
 	if s := spec.StreamSpecification; s != nil {
 		c.Enum("streamSpecification.streamViewType",
@@ -87,12 +100,15 @@ func (spec *tableSpec) constrain(c *constraints) {
 	}
 }
 
-func constrainKeys(c *constraints, at string, keys []keyElement) {
-	if keys != nil {
-		c.List(at, len(keys), 2)
-	}
+func constrainKeys(c *wire.Constraints, at string, keys []keyElement) {
+	var shown []string
 	for i, k := range keys {
+		shown = append(shown, fmt.Sprintf("KeySchemaElement(attributeName=%s, keyType=%s)", k.AttributeName, k.KeyType))
+		c.Text(fmt.Sprintf("%s.%d.member.attributeName", at, i+1), k.AttributeName, 1, maxKeyName)
 		c.Enum(fmt.Sprintf("%s.%d.member.keyType", at, i+1), k.KeyType, "HASH", "RANGE")
+	}
+	if keys != nil {
+		c.Between(at, "'["+strings.Join(shown, ", ")+"]'", "length", len(keys), 1, 2)
 	}
 }
 

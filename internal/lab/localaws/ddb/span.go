@@ -62,7 +62,7 @@ func (s source) span(p *page, query bool) (span, error) {
 }
 
 // segment is the part of a scan: positions begin with a hash of 64 bits, of which each segment takes a range.
-func segment(in *pageInput) span {
+func segment(in *params) span {
 	if in.TotalSegments == nil {
 		return span{}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/landfall-dev/landfall/internal/lab/localaws/attr"
 )
 
-func TestStoreNeverDisagreesWithASortedMap(t *testing.T) {
+func TestStoreAgreesWithASortedMap(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 1))
 	var s store

@@ -2,6 +2,7 @@ package ddb
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/landfall-dev/landfall/internal/lab/localaws/attr"
@@ -27,6 +28,7 @@ type table struct {
 	held    map[string]bool // positions of items that a transaction holds
 	ttl     string          // attribute; empty if items do not expire
 	spent   spending
+	tags    []tag
 	stream  *streams.Stream // nil if it has none
 }
 
@@ -135,6 +137,21 @@ func (ix *index) asOf(t time.Time) *store {
 		past.set(ix.history[i].key, ix.history[i].old)
 	}
 	return past
+}
+
+// checkPaths is an error if a path of an expression leads into one of these attributes, which is part of a key.
+func (t *table) checkPaths(entered []string) error {
+	const refusal = "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: "
+	for _, name := range entered {
+		inIndex := slices.ContainsFunc(t.indexes, func(ix *index) bool { return ix.key.has(name) })
+		if err := cmp.Or(
+			wire.Forbid(t.key.has(name), refusal+"Key: %s", name),
+			wire.Forbid(inIndex, refusal+"IndexKey: %s", name),
+		); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // check is an error if the table cannot hold an item.

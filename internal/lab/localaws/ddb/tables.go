@@ -1,16 +1,17 @@
 package ddb
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
-	"github.com/landfall-dev/landfall/internal/lab/localaws/streams"
 	"github.com/landfall-dev/landfall/internal/lab/localaws/wire"
 )
 
-// What CreateTable is told, and DescribeTable tells.
+// The parameters of CreateTable, which DescribeTable answers with.
 type (
 	attributeDefinition struct{ AttributeName, AttributeType string }
 	keyElement          struct{ AttributeName, KeyType string }
@@ -25,7 +26,14 @@ type (
 		IndexName             string
 		KeySchema             []keyElement
 		Projection            projectionSpec
-		ProvisionedThroughput *throughput `json:",omitempty"`
+		ProvisionedThroughput *throughput      `json:",omitempty"`
+		OnDemandThroughput    map[string]int64 `json:",omitempty"`
+		WarmThroughput        map[string]int64 `json:",omitempty"`
+	}
+	sseSpec struct {
+		Enabled        bool
+		SSEType        string
+		KMSMasterKeyId string
 	}
 	streamSpec struct {
 		StreamEnabled  bool
@@ -41,12 +49,19 @@ type (
 		ProvisionedThroughput     *throughput
 		StreamSpecification       *streamSpec
 		DeletionProtectionEnabled bool
+		OnDemandThroughput        map[string]int64
+		SSESpecification          *sseSpec
 		TableClass                string
+		Tags                      []tag
+		WarmThroughput            map[string]int64
+
+		ResourcePolicy                     any    // refused
+		GlobalTableSettingsReplicationMode string // refused
 	}
 )
 
-func (t *table) arn() string {
-	return fmt.Sprintf("arn:aws:dynamodb:%s:%s:table/%s", Region, account, t.name)
+func tableARN(name string) string {
+	return fmt.Sprintf("arn:aws:dynamodb:%s:%s:table/%s", Region, account, name)
 }
 
 func seconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
@@ -57,7 +72,7 @@ type fields map[string]any
 // describe is what DescribeTable says of the table.
 func (t *table) describe(status string) fields {
 	d := fields{
-		"TableName": t.name, "TableArn": t.arn(), "TableId": t.id, "TableStatus": status,
+		"TableName": t.name, "TableArn": tableARN(t.name), "TableId": t.id, "TableStatus": status,
 		"CreationDateTime":     seconds(t.created),
 		"AttributeDefinitions": t.spec.AttributeDefinitions, "KeySchema": t.spec.KeySchema,
 		"ProvisionedThroughput": t.spec.ProvisionedThroughput.describe(),
@@ -68,6 +83,10 @@ func (t *table) describe(status string) fields {
 		d["BillingModeSummary"] = fields{"BillingMode": t.spec.BillingMode,
 			"LastUpdateToPayPerRequestDateTime": seconds(t.created)}
 	}
+	if s := t.spec.SSESpecification; s != nil && s.Enabled {
+		d["SSEDescription"] = fields{"Status": "ENABLED", "SSEType": cmp.Or(s.SSEType, "KMS"), "KMSMasterKeyArn": s.arn()}
+	}
+	describeLimits(d, t.spec.OnDemandThroughput, t.spec.WarmThroughput)
 	if t.spec.TableClass != "" {
 		d["TableClassSummary"] = fields{"TableClass": t.spec.TableClass}
 	}
@@ -76,12 +95,13 @@ func (t *table) describe(status string) fields {
 	}
 	for _, ix := range t.indexes {
 		kind, one := "LocalSecondaryIndexes", fields{
-			"IndexName": ix.name, "IndexArn": t.arn() + "/index/" + ix.name, "KeySchema": ix.spec.KeySchema,
+			"IndexName": ix.name, "IndexArn": tableARN(t.name) + "/index/" + ix.name, "KeySchema": ix.spec.KeySchema,
 			"Projection":     ix.spec.Projection,
 			"IndexSizeBytes": ix.items.bytes, "ItemCount": len(ix.items.entries),
 		}
 		if !ix.local {
 			kind = "GlobalSecondaryIndexes"
+			describeLimits(one, ix.spec.OnDemandThroughput, ix.spec.WarmThroughput)
 			one["IndexStatus"], one["ProvisionedThroughput"] = status, ix.spec.ProvisionedThroughput.describe()
 		}
 		list, _ := d[kind].([]fields)
@@ -99,6 +119,23 @@ func (p *throughput) describe() fields {
 	}
 }
 
+// describeLimits adds what is kept of a table's or an index's throughput on demand.
+func describeLimits(d fields, onDemand, warm map[string]int64) {
+	if onDemand != nil {
+		d["OnDemandThroughput"] = onDemand
+	}
+	if warm != nil {
+		d["WarmThroughput"] = fields{"Status": "ACTIVE", "ReadUnitsPerSecond": warm["ReadUnitsPerSecond"], "WriteUnitsPerSecond": warm["WriteUnitsPerSecond"]}
+	}
+}
+
+func (s *sseSpec) arn() string {
+	if strings.HasPrefix(s.KMSMasterKeyId, "arn:") {
+		return s.KMSMasterKeyId
+	}
+	return fmt.Sprintf("arn:aws:kms:%s:%s:key/%s", Region, account, cmp.Or(s.KMSMasterKeyId, "alias/aws/dynamodb"))
+}
+
 func (spec *tableSpec) onDemand() bool { return spec.BillingMode == "PAY_PER_REQUEST" }
 
 func (db *DB) createTable(spec *tableSpec) (operation, error) {
@@ -111,8 +148,7 @@ func (db *DB) createTable(spec *tableSpec) (operation, error) {
 		t.created, t.id = j.now, fmt.Sprintf("%08x-0000-4000-8000-%012x", db.created, j.now.Unix())
 		db.tables[t.name] = t
 		if s := spec.StreamSpecification; s != nil && s.StreamEnabled {
-			source := streams.Source{Table: t.name, ARN: t.arn(), KeySchema: spec.KeySchema, View: s.StreamViewType}
-			t.stream = db.Streams.Open(j.now, source)
+			t.stream = db.Streams.Open(j.now, t.source(s.StreamViewType))
 		}
 		return fields{"TableDescription": t.describe("CREATING")}, nil
 	}}, err
@@ -122,8 +158,8 @@ type tableInput struct{ TableName *string }
 
 // onExisting is an operation on a table as such. It consumes nothing.
 func (db *DB) onExisting(in *tableInput, run func(*job, *table) (any, error)) (operation, error) {
-	var c constraints
-	name := c.tableName(in.TableName)
+	var c wire.Constraints
+	name := tableName(&c, in.TableName)
 	return operation{resource: name, run: func(j *job) (any, error) {
 		t := db.tables[name]
 		if t == nil {
@@ -158,7 +194,7 @@ type listInput struct {
 }
 
 func (db *DB) listTables(in *listInput) (operation, error) {
-	var c constraints
+	var c wire.Constraints
 	c.Number("limit", in.Limit, 1, 100)
 	limit := 100
 	if in.Limit != nil {

@@ -24,7 +24,7 @@ const (
 )
 
 type transactItem struct {
-	Put, Update, Delete, ConditionCheck *writeInput
+	Put, Update, Delete, ConditionCheck *params
 }
 
 type transactInput struct {
@@ -48,9 +48,9 @@ type transaction struct {
 }
 
 func (db *DB) transactWriteItems(in *transactInput) (operation, error) {
-	var c constraints
+	var c wire.Constraints
 	c.List("transactItems", len(in.TransactItems), maxTransactItems)
-	c.asked(in.ReturnConsumedCapacity)
+	checkCapacity(&c, in.ReturnConsumedCapacity)
 	c.Enum("returnItemCollectionMetrics", in.ReturnItemCollectionMetrics, "SIZE", "NONE")
 	c.Text("clientRequestToken", in.ClientRequestToken, 0, 36)
 	if err := c.Err(); err != nil {
@@ -69,7 +69,7 @@ func (db *DB) transactWriteItems(in *transactInput) (operation, error) {
 	}
 	tx.digest = sha256.Sum256(canonical)
 	return operation{
-		resource: tx.mutations[0].table,
+		resource: tx.mutations[0].of.table,
 		conflict: conflictAmong(len(tx.mutations)),
 		run:      func(j *job) (any, error) { return db.transact(j, tx) },
 	}, nil
@@ -77,13 +77,13 @@ func (db *DB) transactWriteItems(in *transactInput) (operation, error) {
 
 // mutation is the only write that an item of a transaction may hold; at is where the item stands.
 func (item transactItem) mutation(at string) (*mutation, error) {
-	writes := map[verb]*writeInput{put: item.Put, update: item.Update, remove: item.Delete, check: item.ConditionCheck}
-	maps.DeleteFunc(writes, func(_ verb, in *writeInput) bool { return in == nil })
+	writes := map[verb]*params{put: item.Put, update: item.Update, remove: item.Delete, check: item.ConditionCheck}
+	maps.DeleteFunc(writes, func(_ verb, in *params) bool { return in == nil })
 	if len(writes) > 1 {
 		return nil, wire.Validation("TransactItems can only contain one of Check, Put, Update or Delete")
 	}
 	for v, in := range writes {
-		var c constraints
+		var c wire.Constraints
 		c.Required(at+".conditionCheck.conditionExpression", v != check || in.ConditionExpression != nil)
 		c.Required(at+".update.updateExpression", v != update || in.UpdateExpression != nil)
 		if err := c.Err(); err != nil {
@@ -117,7 +117,7 @@ func (db *DB) transact(j *job, tx *transaction) (any, error) {
 	if earlier := db.tokens.byToken[tx.in.ClientRequestToken]; earlier != nil {
 		return db.replay(j, tx, earlier)
 	}
-	if err := once(db, twiceInTransaction, tx.mutations, func(m *mutation) target { return m.target }); err != nil {
+	if err := once(db, twiceInTransaction, tx.mutations, func(m *mutation) target { return m.of }); err != nil {
 		return nil, err
 	}
 	if err := db.decideAll(j, tx); err != nil {
@@ -240,6 +240,6 @@ func cancelled(reasons []reason) error {
 	}
 	e := failure("TransactionCanceledException",
 		"Transaction cancelled, please refer cancellation reasons for specific reasons [%s]", strings.Join(codes, ", "))
-	e.Fields = fields{"CancellationReasons": reasons}
+	e.Fields = fields{"CancellationReasons": reasons, "Message": e.Message}
 	return e
 }

@@ -17,8 +17,8 @@ type ttlInput struct {
 }
 
 func (db *DB) updateTimeToLive(in *ttlInput) (operation, error) {
-	var c constraints
-	name, spec := c.tableName(in.TableName), in.TimeToLiveSpecification
+	var c wire.Constraints
+	name, spec := tableName(&c, in.TableName), in.TimeToLiveSpecification
 	if c.Required("timeToLiveSpecification", spec != nil); spec != nil {
 		c.Text("timeToLiveSpecification.attributeName", spec.AttributeName, 1, 255)
 	}

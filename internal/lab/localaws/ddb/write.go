@@ -10,19 +10,6 @@ import (
 	"github.com/landfall-dev/landfall/internal/lab/localaws/wire"
 )
 
-// writeInput are the parameters of PutItem, UpdateItem, DeleteItem and of the parts of a transaction.
-type writeInput struct {
-	TableName           *string
-	Item, Key           attr.Map
-	UpdateExpression    *string
-	ConditionExpression *string
-	params
-	ReturnValues                        string
-	ReturnConsumedCapacity              string
-	ReturnItemCollectionMetrics         string
-	ReturnValuesOnConditionCheckFailure string
-}
-
 type verb string
 
 const (
@@ -64,22 +51,23 @@ const (
 
 // mutation is a write that was checked as far as that needs no table.
 type mutation struct {
-	target
+	of        target
 	verb      verb
 	condition *expr.Condition
 	update    *expr.Update
-	showOld   bool // in the error, if the condition fails
+	entered   []string // see expr.Scope
+	showOld   bool     // in the error, if the condition fails
 }
 
 // mutation checks the parameters of a write.
-func (in *writeInput) mutation(v verb) (*mutation, error) {
-	var c constraints
-	m := &mutation{target: target{c.tableName(in.TableName), in.Key}, verb: v}
+func (in *params) mutation(v verb) (*mutation, error) {
+	var c wire.Constraints
+	m := &mutation{of: target{tableName(&c, in.TableName), in.Key}, verb: v}
 	if v == put {
-		m.key = in.Item
+		m.of.key = in.Item
 	}
-	c.Required(map[bool]string{true: "item", false: "key"}[v == put], m.key != nil)
-	c.asked(in.ReturnConsumedCapacity)
+	c.Required(map[bool]string{true: "item", false: "key"}[v == put], m.of.key != nil)
+	checkCapacity(&c, in.ReturnConsumedCapacity)
 	c.Enum("returnItemCollectionMetrics", in.ReturnItemCollectionMetrics, "SIZE", "NONE")
 	c.Enum("returnValues", in.ReturnValues, "ALL_NEW", "UPDATED_OLD", "ALL_OLD", "NONE", "UPDATED_NEW")
 	c.Enum("returnValuesOnConditionCheckFailure", in.ReturnValuesOnConditionCheckFailure, "ALL_OLD", "NONE")
@@ -91,22 +79,23 @@ func (in *writeInput) mutation(v verb) (*mutation, error) {
 	}
 	e := in.expressions(cmp.Or(c.Err(), wire.Forbid(v != update && forUpdates,
 		"Return values set to invalid value")), text)
-	m.update = cmp.Or(parse(e, "UpdateExpression", expr.ParseUpdate), e.updates(&in.legacy))
+	m.update = cmp.Or(parse(e, "UpdateExpression", expr.ParseUpdate), e.updates(in))
 	m.condition = cmp.Or(parse(e, "ConditionExpression", expr.ParseCondition), e.comparisons(in.Expected, in.ConditionalOperator))
+	m.entered = e.scope.Entered
 	return m, cmp.Or(e.end(), wire.Forbid(v == put && in.Item.Size() > maxItem,
 		"Item size has exceeded the maximum allowed size"))
 }
 
 // locate is the table and the position of the item; the key is checked.
 func (db *DB) locate(m *mutation) (change, error) {
-	t, err := db.table(m.table)
+	t, err := db.table(m.of.table)
 	if err != nil {
 		return change{}, err
 	}
 	if m.verb == put {
-		err = t.key.checkItem(m.key)
+		err = t.key.checkItem(m.of.key)
 	} else {
-		err = t.key.check(m.key)
+		err = t.key.check(m.of.key)
 	}
 	if m.update != nil {
 		for _, p := range m.update.Paths(true) {
@@ -114,10 +103,10 @@ func (db *DB) locate(m *mutation) (change, error) {
 				invalidParameters+"Cannot update attribute %s. This attribute is part of the key", p[0].Name))
 		}
 	}
-	if err != nil {
+	if err = cmp.Or(err, t.checkPaths(m.entered)); err != nil {
 		return change{}, err
 	}
-	c := change{table: t, position: t.key.position(m.key)}
+	c := change{table: t, position: t.key.position(m.of.key)}
 	c.old = t.items.get(c.position)
 	c.new = c.old
 	return c, nil
@@ -130,7 +119,7 @@ func (m *mutation) complete(c *change) error {
 	}
 	switch m.verb {
 	case put:
-		c.new = m.key
+		c.new = m.of.key
 	case remove:
 		c.new = nil
 	case update:
@@ -145,8 +134,12 @@ func (m *mutation) complete(c *change) error {
 
 // updated is the item after an update.
 func (m *mutation) updated(item attr.Map) (attr.Map, error) {
-	if item == nil {
-		item = m.key
+	switch {
+	case item != nil:
+	case m.update.Removes(): // which creates no item
+		return nil, nil
+	default:
+		item = m.of.key
 	}
 	if m.update == nil {
 		return item, nil
@@ -180,14 +173,14 @@ type writeAnswer struct {
 }
 
 // writing is the operation of one write.
-func writing(v verb) func(*DB, *writeInput) (operation, error) {
-	return func(db *DB, in *writeInput) (operation, error) {
+func writing(v verb) func(*DB, *params) (operation, error) {
+	return func(db *DB, in *params) (operation, error) {
 		m, err := in.mutation(v)
-		return operation{resource: m.table, run: func(j *job) (any, error) { return db.write(j, in, m) }}, err
+		return operation{resource: m.of.table, run: func(j *job) (any, error) { return db.write(j, in, m) }}, err
 	}
 }
 
-func (db *DB) write(j *job, in *writeInput, m *mutation) (any, error) {
+func (db *DB) write(j *job, in *params, m *mutation) (any, error) {
 	c, err := db.decide(m)
 	if code(err) == conditionFailedType {
 		j.costs = []ledger.Cost{{Table: c.table.name, Write: writeUnits(c.old.Size())}}

@@ -10,7 +10,7 @@ type Request struct {
 	Service   string // "dynamodb", "sqs"
 	Operation string // "PutItem"
 	Resource  string // the table or queue; of a transaction or batch the first one
-	Caller    string // who asks, see the package ledger
+	Caller    string // see ledger.Entry
 	Time      time.Time
 }
 
@@ -25,7 +25,7 @@ const (
 	Unavailable Error = "unavailable" // the service cannot be asked now
 )
 
-// Fault is what happens to a request. The zero Fault is none.
+// Fault is what happens to a request. The zero Fault does nothing.
 //
 // Latencies are those of the service: the work is done at its time even if the caller has given up by then.
 type Fault struct {

@@ -45,7 +45,7 @@ type Key struct {
 
 // Line is what the requests of a Key came to, each table and index apart.
 type Line struct {
-	Key
+	Key             // embedded: a line is its key and the sums, in JSON as in Go
 	Requests int    `json:"requests"`
 	Billed   int    `json:"billed,omitempty"` // requests as billed, of services that bill by request
 	Units    []Cost `json:"units,omitempty"`

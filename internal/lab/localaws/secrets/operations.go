@@ -31,7 +31,7 @@ type secret struct {
 }
 
 type version struct {
-	content
+	content content
 	id      string
 	created time.Time
 	stages  []string
@@ -39,24 +39,23 @@ type version struct {
 
 // content is what a version holds: a text or bytes, nil if not.
 type content struct {
-	SecretString *string
-	SecretBinary []byte
+	text  *string
+	bytes []byte
 }
 
-func (c content) empty() bool { return c.SecretString == nil && c.SecretBinary == nil }
+func (c content) empty() bool { return c.text == nil && c.bytes == nil }
 
 func (c content) equal(d content) bool {
-	return bytes.Equal(c.SecretBinary, d.SecretBinary) && (c.SecretString == nil) == (d.SecretString == nil) &&
-		(c.SecretString == nil || *c.SecretString == *d.SecretString)
+	return bytes.Equal(c.bytes, d.bytes) && (c.text == nil) == (d.text == nil) && (c.text == nil || *c.text == *d.text)
 }
 
 func (c content) check(token string) error {
 	switch {
 	case c.empty():
 		return nil
-	case c.SecretString != nil && c.SecretBinary != nil:
+	case c.text != nil && c.bytes != nil:
 		return failure("InvalidParameterException", "You can't specify both a binary secret value and a string secret value in the same secret.")
-	case c.SecretString != nil && (len(*c.SecretString) < 1 || len(*c.SecretString) > maxValue), len(c.SecretBinary) > maxValue:
+	case c.text != nil && (len(*c.text) < 1 || len(*c.text) > maxValue), len(c.bytes) > maxValue:
 		return failure("ValidationException", "A secret's value has 1 to %d bytes.", maxValue)
 	case len(token) < minToken || len(token) > maxToken:
 		return failure("InvalidParameterException", "You must provide a ClientRequestToken value of %d to %d characters.", minToken, maxToken)
@@ -64,29 +63,35 @@ func (c content) check(token string) error {
 	return nil
 }
 
-// identity is how answers name a secret.
-type identity struct {
-	ARN  string
-	Name string
-}
-
-type versionAnswer struct {
-	identity
+// answer is what an operation tells of a secret, as far as it does.
+type answer struct {
+	ARN           string
+	Name          string
 	VersionId     string   `json:",omitempty"`
 	VersionStages []string `json:",omitempty"`
+	SecretString  *string  `json:",omitempty"`
+	SecretBinary  []byte   `json:",omitempty"`
+	CreatedDate   float64  `json:",omitempty"`
+	DeletionDate  float64  `json:",omitempty"`
 }
 
-type createSecretInput struct {
-	content
+// writeInput are the parameters of CreateSecret (Name) and PutSecretValue (SecretId, VersionStages).
+type writeInput struct {
 	Name               string
+	SecretId           string
 	ClientRequestToken string
+	SecretString       *string
+	SecretBinary       []byte
+	VersionStages      []string
 }
 
-func (s *Service) createSecret(in *createSecretInput) (operation, error) {
+func (in *writeInput) content() content { return content{in.SecretString, in.SecretBinary} }
+
+func (s *Service) createSecret(in *writeInput) (operation, error) {
 	if !legalName.MatchString(in.Name) {
 		return operation{}, failure("ValidationException", "Invalid name. Must be a valid name containing alphanumeric characters, or any of the following: -/_+=.@!")
 	}
-	if err := in.check(in.ClientRequestToken); err != nil {
+	if err := in.content().check(in.ClientRequestToken); err != nil {
 		return operation{}, err
 	}
 	return operation{in.Name, func(now time.Time) (any, error) {
@@ -96,34 +101,27 @@ func (s *Service) createSecret(in *createSecretInput) (operation, error) {
 			switch {
 			case !x.deletion.IsZero():
 				return nil, failure("InvalidRequestException", "You can't create this secret because a secret with this name is already scheduled for deletion.")
-			case v == nil || !v.equal(in.content):
+			case v == nil || !v.content.equal(in.content()):
 				return nil, failure("ResourceExistsException", "The operation failed because the secret %s already exists.", in.Name)
 			}
-			return versionAnswer{identity: x.identity(), VersionId: v.id}, nil
+			return answer{ARN: x.arn, Name: x.name, VersionId: v.id}, nil
 		}
 		x = &secret{name: in.Name, arn: s.arn(in.Name), versions: map[string]*version{}}
 		s.secrets[in.Name] = x
-		answer := versionAnswer{identity: x.identity()}
-		if !in.empty() {
-			answer.VersionId = in.ClientRequestToken
-			x.put(&version{content: in.content, id: in.ClientRequestToken, created: now}, []string{current})
+		made := answer{ARN: x.arn, Name: x.name}
+		if !in.content().empty() {
+			made.VersionId = in.ClientRequestToken
+			x.put(&version{content: in.content(), id: in.ClientRequestToken, created: now}, []string{current})
 		}
-		return answer, nil
+		return made, nil
 	}}, nil
 }
 
-type putSecretValueInput struct {
-	content
-	SecretId           string
-	ClientRequestToken string
-	VersionStages      []string
-}
-
-func (s *Service) putSecretValue(in *putSecretValueInput) (operation, error) {
-	if in.empty() {
+func (s *Service) putSecretValue(in *writeInput) (operation, error) {
+	if in.content().empty() {
 		return operation{}, failure("InvalidRequestException", "You must provide either SecretString or SecretBinary.")
 	}
-	if err := in.check(in.ClientRequestToken); err != nil {
+	if err := in.content().check(in.ClientRequestToken); err != nil {
 		return operation{}, err
 	}
 	if len(in.VersionStages) > maxStagesAtATime {
@@ -133,16 +131,16 @@ func (s *Service) putSecretValue(in *putSecretValueInput) (operation, error) {
 		v := x.versions[in.ClientRequestToken]
 		switch {
 		case v == nil:
-			v = &version{content: in.content, id: in.ClientRequestToken, created: now}
+			v = &version{content: in.content(), id: in.ClientRequestToken, created: now}
 			stages := in.VersionStages
 			if len(stages) == 0 {
 				stages = []string{current}
 			}
 			x.put(v, stages)
-		case !v.equal(in.content):
+		case !v.content.equal(in.content()):
 			return nil, failure("ResourceExistsException", "You can't modify an existing version, you can only create a new version.")
 		}
-		return versionAnswer{x.identity(), v.id, v.stages}, nil
+		return answer{ARN: x.arn, Name: x.name, VersionId: v.id, VersionStages: v.stages}, nil
 	})
 }
 
@@ -159,12 +157,10 @@ func (s *Service) getSecretValue(in *getSecretValueInput) (operation, error) {
 	return s.about(in.SecretId, func(x *secret, _ time.Time) (any, error) {
 		for _, v := range x.versions {
 			if (in.VersionId == "" || in.VersionId == v.id) && (in.VersionStage == "" || slices.Contains(v.stages, in.VersionStage)) {
-				return struct {
-					versionAnswer
-					SecretString *string `json:",omitempty"`
-					SecretBinary []byte  `json:",omitempty"`
-					CreatedDate  float64
-				}{versionAnswer{x.identity(), v.id, v.stages}, v.SecretString, v.SecretBinary, seconds(v.created)}, nil
+				return answer{
+					ARN: x.arn, Name: x.name, VersionId: v.id, VersionStages: v.stages,
+					SecretString: v.content.text, SecretBinary: v.content.bytes, CreatedDate: seconds(v.created),
+				}, nil
 			}
 		}
 		switch v := x.versions[in.VersionId]; {
@@ -200,10 +196,7 @@ func (s *Service) deleteSecret(in *deleteSecretInput) (operation, error) {
 			x.deletion = now
 			delete(s.secrets, x.name)
 		}
-		return struct {
-			identity
-			DeletionDate float64
-		}{x.identity(), seconds(x.deletion)}, nil
+		return answer{ARN: x.arn, Name: x.name, DeletionDate: seconds(x.deletion)}, nil
 	})
 }
 
@@ -223,8 +216,6 @@ func (s *Service) about(id string, run func(x *secret, now time.Time) (any, erro
 		return run(x, now)
 	}}, nil
 }
-
-func (x *secret) identity() identity { return identity{x.arn, x.name} }
 
 // put adds a version and moves labels to it; what was current becomes the previous one.
 func (x *secret) put(v *version, stages []string) {

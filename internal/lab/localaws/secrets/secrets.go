@@ -1,4 +1,4 @@
-// Package secrets is AWS Secrets Manager as far as whoever reads secrets, and puts them there, needs it.
+// Package secrets is the part of AWS Secrets Manager that creates, rotates and reads secrets.
 //
 // It follows the service's documentation; docs/local-aws.md lists the operations and the departures. Nothing is
 // encrypted, secrets live in memory and end with the process. A Service is not safe for concurrent use, but for Decode;
@@ -36,35 +36,16 @@ func (s *Service) Name() string { return "secretsmanager" }
 // Target is what stands before the names of operations on the wire.
 func (s *Service) Target() string { return "secretsmanager" }
 
-var operations = map[string]func(*Service, []byte) (operation, error){
-	"CreateSecret":   reading((*Service).createSecret),
-	"DeleteSecret":   reading((*Service).deleteSecret),
-	"GetSecretValue": reading((*Service).getSecretValue),
-	"PutSecretValue": reading((*Service).putSecretValue),
-}
-
-// reading decodes the parameters of an operation before they are checked.
-func reading[T any](check func(*Service, *T) (operation, error)) func(*Service, []byte) (operation, error) {
-	return func(s *Service, body []byte) (operation, error) {
-		in := new(T)
-		if err := wire.Decode(body, in); err != nil {
-			return operation{}, err
-		}
-		return check(s, in)
-	}
+var operations = wire.Operations[*Service]{
+	"CreateSecret":   wire.Reading((*Service).createSecret),
+	"DeleteSecret":   wire.Reading((*Service).deleteSecret),
+	"GetSecretValue": wire.Reading((*Service).getSecretValue),
+	"PutSecretValue": wire.Reading((*Service).putSecretValue),
 }
 
 // Decode reads and checks a request as far as that is possible without looking at secrets.
-func (s *Service) Decode(name string, body []byte) (wire.Operation, error) {
-	read, ok := operations[name]
-	if !ok {
-		return nil, wire.Protocol("UnknownOperationException", "the operation %s is not part of the local Secrets Manager", name)
-	}
-	op, err := read(s, body)
-	if err != nil {
-		return nil, err
-	}
-	return op, nil
+func (s *Service) Decode(r *wire.Request) (wire.Operation, error) {
+	return operations.Decode("Secrets Manager", s, r)
 }
 
 // operation is a request that was read.

@@ -43,7 +43,7 @@ func TestFaultsAreNotTakenForTheServicesWord(t *testing.T) {
 	}
 }
 
-func TestASecretThatIsMarkedForDeletionIsNotKeptForEver(t *testing.T) {
+func TestSecretMarkedForDeletionIsGoneAfterItsWindow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		client := secretsmanager.NewFromConfig(localaws.New(localaws.Options{}).Config("test"))

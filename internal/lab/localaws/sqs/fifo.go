@@ -25,18 +25,18 @@ type groups struct {
 }
 
 func (g *groups) add(m *message) {
-	if g.byID[m.group] == nil {
-		g.byID[m.group] = &group{}
+	if g.byID[m.content.group] == nil {
+		g.byID[m.content.group] = &group{}
 	}
-	g.byID[m.group].messages = append(g.byID[m.group].messages, m)
+	g.byID[m.content.group].messages = append(g.byID[m.content.group].messages, m)
 }
 
 func (g *groups) remove(m *message) {
-	of := g.byID[m.group]
+	of := g.byID[m.content.group]
 	if i, found := slices.BinarySearchFunc(of.messages, m.number, func(x *message, n uint64) int { return cmp.Compare(x.number, n) }); found {
 		of.messages = slices.Delete(of.messages, i, i+1)
 	}
-	g.refresh(m.group)
+	g.refresh(m.content.group)
 }
 
 // refresh gives a group a turn if it has something to give, and takes it away otherwise.

@@ -38,7 +38,7 @@ func (q *queue) discard(handle string) error {
 	switch {
 	case err != nil || m == nil:
 		return err
-	case q.fifo && (!last || !m.inFlight):
+	case q.set.fifo && (!last || !m.inFlight):
 		return invalidValue("ReceiptHandle", handle, "The receipt handle has expired.")
 	}
 	q.remove(m)
@@ -52,7 +52,7 @@ func (q *queue) extend(handle string, timeout time.Duration, now time.Time) erro
 	switch {
 	case err != nil:
 		return err
-	case m == nil || q.fifo && (!last || !m.inFlight):
+	case m == nil || q.set.fifo && (!last || !m.inFlight):
 		return invalidValue("ReceiptHandle", handle, "Message does not exist or is not available for visibility timeout change.")
 	case now.Add(timeout).After(m.received.Add(maxVisibility)):
 		return invalidValue("VisibilityTimeout", int(timeout.Seconds()), fmt.Sprintf("Total VisibilityTimeout for the message is beyond the limit [%d seconds]", int(maxVisibility.Seconds())))
@@ -66,14 +66,15 @@ func (q *queue) extend(handle string, timeout time.Duration, now time.Time) erro
 	return nil
 }
 
-// handleEntry is a receipt handle and what is to be done with it, alone or in a batch.
+// handleEntry is a receipt handle and what to do with it: an entry of a batch with its Id, or a request with its QueueUrl.
 type handleEntry struct {
+	QueueUrl          *string
 	Id                *string
 	ReceiptHandle     *string
 	VisibilityTimeout *int
 }
 
-func (h handleEntry) delete(q *queue) error {
+func (h handleEntry) delete(q *queue, _ time.Time) error {
 	if h.ReceiptHandle == nil {
 		return missing("ReceiptHandle")
 	}
@@ -94,49 +95,28 @@ func (h handleEntry) change(q *queue, now time.Time) error {
 }
 
 // byHandle is an operation on one receipt handle.
-func (e endpoint) byHandle(body []byte, do func(handleEntry, *queue, time.Time) error) (operation, error) {
-	var in struct {
-		QueueUrl *string
-		handleEntry
+func byHandle(do func(handleEntry, *queue, time.Time) error) func(endpoint, *handleEntry) (operation, error) {
+	return func(e endpoint, in *handleEntry) (operation, error) {
+		return e.asking(in.QueueUrl, func(q *queue, now time.Time) (any, error) { return none, do(*in, q, now) })
 	}
-	if err := wire.Decode(body, &in); err != nil {
-		return operation{}, err
-	}
-	return e.asking(in.QueueUrl, func(q *queue, now time.Time) (any, error) { return none, do(in.handleEntry, q, now) })
 }
 
-// byHandles is an operation on a batch of receipt handles.
-func (e endpoint) byHandles(body []byte, kind string, do func(handleEntry, *queue, time.Time) error) (operation, error) {
-	var in struct {
-		QueueUrl *string
-		Entries  []handleEntry
-	}
-	if err := wire.Decode(body, &in); err != nil {
-		return operation{}, err
-	}
+type handlesInput struct {
+	QueueUrl *string
+	Entries  []handleEntry
+}
+
+// byHandles is an operation on a batch of receipt handles; kind is the type of an entry on the wire.
+func byHandles(kind string, do func(handleEntry, *queue, time.Time) error) func(endpoint, *handlesInput) (operation, error) {
 	id := func(h handleEntry) *string { return h.Id }
-	return e.onQueue(in.QueueUrl, func(q *queue, now time.Time, f faults.Fault) wire.Outcome {
-		if err := checkBatch(kind, idsOf(in.Entries, id)); err != nil {
-			return wire.Outcome{Err: err}
-		}
-		return runBatch(in.Entries, id, f, func(h handleEntry) (any, error) {
-			return map[string]string{"Id": *h.Id}, do(h, q, now)
+	return func(e endpoint, in *handlesInput) (operation, error) {
+		return e.onQueue(in.QueueUrl, func(q *queue, now time.Time, f faults.Fault) wire.Outcome {
+			if err := checkBatch(kind, idsOf(in.Entries, id)); err != nil {
+				return wire.Outcome{Err: err}
+			}
+			return runBatch(in.Entries, id, f, func(h handleEntry) (any, error) {
+				return map[string]string{"Id": *h.Id}, do(h, q, now)
+			})
 		})
-	})
-}
-
-func (e endpoint) deleteMessage(body []byte) (operation, error) {
-	return e.byHandle(body, func(h handleEntry, q *queue, _ time.Time) error { return h.delete(q) })
-}
-
-func (e endpoint) deleteMessageBatch(body []byte) (operation, error) {
-	return e.byHandles(body, "DeleteMessageBatchRequestEntry", func(h handleEntry, q *queue, _ time.Time) error { return h.delete(q) })
-}
-
-func (e endpoint) changeMessageVisibility(body []byte) (operation, error) {
-	return e.byHandle(body, handleEntry.change)
-}
-
-func (e endpoint) changeMessageVisibilityBatch(body []byte) (operation, error) {
-	return e.byHandles(body, "ChangeMessageVisibilityBatchRequestEntry", handleEntry.change)
+	}
 }

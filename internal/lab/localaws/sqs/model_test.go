@@ -81,7 +81,7 @@ func (w *world) do(operation string, in map[string]any, out any) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	op, err := w.service.Decode(operation, body)
+	op, err := w.service.Decode(&wire.Request{Operation: operation, Body: body})
 	var done wire.Outcome
 	if err == nil {
 		done = op.Run(w.now, faults.Fault{})
@@ -202,7 +202,7 @@ func (w *world) touch(random *rand.Rand) {
 	x.shows, x.inFlight = w.now.Add(time.Duration(timeout)*time.Second), timeout > 0
 }
 
-func TestQueueDoesNotDifferFromItsModel(t *testing.T) {
+func TestQueueAgreesWithItsModel(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(25) {
 		for _, fifo := range []bool{false, true} {

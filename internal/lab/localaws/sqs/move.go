@@ -104,7 +104,7 @@ func (s *Service) step(t *move) {
 
 // oldest is the visible message that is next to be received, nil if there is none.
 func (q *queue) oldest() *message {
-	if !q.fifo {
+	if !q.set.fifo {
 		return q.visible.first()
 	}
 	if first := q.groups.turns.Front(); first != nil {
@@ -127,15 +127,13 @@ func noResource(parameter string) error {
 	return failure("ResourceNotFoundException", "The resource that you specified for the %s parameter doesn't exist.", parameter)
 }
 
-func (e endpoint) startMessageMoveTask(body []byte) (operation, error) {
-	var in struct {
-		SourceArn                    *string
-		DestinationArn               string
-		MaxNumberOfMessagesPerSecond *int
-	}
-	if err := wire.Decode(body, &in); err != nil {
-		return operation{}, err
-	}
+type startMessageMoveTaskInput struct {
+	SourceArn                    *string
+	DestinationArn               string
+	MaxNumberOfMessagesPerSecond *int
+}
+
+func (e endpoint) startMessageMoveTask(in *startMessageMoveTaskInput) (operation, error) {
 	if in.SourceArn == nil {
 		return operation{}, missing("SourceArn")
 	}
@@ -146,8 +144,8 @@ func (e endpoint) startMessageMoveTask(body []byte) (operation, error) {
 	if in.MaxNumberOfMessagesPerSecond != nil {
 		t.rate, t.limited = *in.MaxNumberOfMessagesPerSecond, true
 	}
-	return reading(nameOf(t.source), func(now time.Time) (any, error) {
-		if err := e.start(t, now); err != nil {
+	return e.reading(nameOf(t.source), func(now time.Time) (any, error) {
+		if err := e.service.start(t, now); err != nil {
 			return nil, err
 		}
 		return map[string]string{"TaskHandle": t.handle()}, nil
@@ -184,14 +182,12 @@ func (s *Service) start(t *move, now time.Time) error {
 	return nil
 }
 
-func (e endpoint) listMessageMoveTasks(body []byte) (operation, error) {
-	var in struct {
-		SourceArn  *string
-		MaxResults *int
-	}
-	if err := wire.Decode(body, &in); err != nil {
-		return operation{}, err
-	}
+type listMessageMoveTasksInput struct {
+	SourceArn  *string
+	MaxResults *int
+}
+
+func (e endpoint) listMessageMoveTasks(in *listMessageMoveTasksInput) (operation, error) {
 	if in.SourceArn == nil {
 		return operation{}, missing("SourceArn")
 	}
@@ -202,12 +198,12 @@ func (e endpoint) listMessageMoveTasks(body []byte) (operation, error) {
 	if in.MaxResults != nil {
 		limit = *in.MaxResults
 	}
-	return reading(nameOf(*in.SourceArn), func(time.Time) (any, error) {
-		if _, err := e.task(*in.SourceArn); err != nil {
+	return e.reading(nameOf(*in.SourceArn), func(time.Time) (any, error) {
+		if _, err := e.service.task(*in.SourceArn); err != nil {
 			return nil, err
 		}
 		var results []map[string]any
-		for _, t := range slices.Backward(e.moves) {
+		for _, t := range slices.Backward(e.service.moves) {
 			if t.source == *in.SourceArn && len(results) < limit {
 				results = append(results, t.describe())
 			}
@@ -238,21 +234,19 @@ func (t *move) describe() map[string]any {
 	return d
 }
 
-func (e endpoint) cancelMessageMoveTask(body []byte) (operation, error) {
-	var in struct{ TaskHandle string }
-	if err := wire.Decode(body, &in); err != nil {
-		return operation{}, err
-	}
+type cancelMessageMoveTaskInput struct{ TaskHandle string }
+
+func (e endpoint) cancelMessageMoveTask(in *cancelMessageMoveTaskInput) (operation, error) {
 	var of struct{ TaskId, SourceArn string }
 	text, err := base64.StdEncoding.DecodeString(in.TaskHandle)
 	if err != nil || json.Unmarshal(text, &of) != nil {
 		return operation{}, invalid("Value for parameter TaskHandle is invalid.")
 	}
-	return operation{resource: nameOf(of.SourceArn), run: func(time.Time, faults.Fault) wire.Outcome {
-		if _, err := e.task(of.SourceArn); err != nil {
+	return operation{service: e.service, resource: nameOf(of.SourceArn), run: func(time.Time, faults.Fault) wire.Outcome {
+		if _, err := e.service.task(of.SourceArn); err != nil {
 			return wire.Outcome{Err: err}
 		}
-		for _, t := range e.moves {
+		for _, t := range e.service.moves {
 			if t.id == of.TaskId && t.source == of.SourceArn && t.status == "RUNNING" {
 				t.status = "CANCELLED"
 				return wire.Outcome{Answer: map[string]int{"ApproximateNumberOfMessagesMoved": t.moved}}

@@ -7,7 +7,7 @@ import (
 
 // queue is a queue and its messages. Its methods that take a time leave it as it is at that time.
 type queue struct {
-	settings
+	set      settings
 	name     string
 	arn      string
 	id       string // differs from that of any other queue, ever
@@ -27,7 +27,7 @@ type queue struct {
 
 // message is a message in a queue.
 type message struct {
-	content
+	content  content
 	number   uint64 // in the order of sending, in the account
 	id       string
 	sequence string // of a FIFO queue
@@ -44,7 +44,7 @@ type message struct {
 func (s *Service) newQueue(name string, set settings, now time.Time) *queue {
 	s.made++
 	q := &queue{
-		settings: set, name: name, arn: s.arn(name), id: fmt.Sprintf("%d.%d", s.made, now.UnixNano()),
+		set: set, name: name, arn: s.arn(name), id: fmt.Sprintf("%d.%d", s.made, now.UnixNano()),
 		created: now, modified: now, tags: map[string]string{},
 	}
 	q.clear()
@@ -72,7 +72,7 @@ func (q *queue) advance(now time.Time) {
 	for m := q.hidden.first(); m != nil && !m.shows.After(now); m = q.hidden.first() {
 		q.show(m)
 	}
-	for m := q.ages.first(); m != nil && !m.sent.Add(q.retention()).After(now); m = q.ages.first() {
+	for m := q.ages.first(); m != nil && !m.sent.Add(q.set.retention()).After(now); m = q.ages.first() {
 		q.remove(m)
 	}
 }
@@ -81,7 +81,7 @@ func (q *queue) advance(now time.Time) {
 func (q *queue) add(m *message, shows, now time.Time) {
 	q.messages[m.number] = m
 	q.ages.add(m)
-	if q.fifo {
+	if q.set.fifo {
 		q.groups.add(m)
 	}
 	q.hide(m, shows, false)
@@ -97,8 +97,8 @@ func (q *queue) hide(m *message, shows time.Time, inFlight bool) {
 	m.shows = shows
 	q.hidden.add(m)
 	q.fly(m, inFlight)
-	if q.fifo {
-		q.groups.refresh(m.group)
+	if q.set.fifo {
+		q.groups.refresh(m.content.group)
 	}
 }
 
@@ -106,8 +106,8 @@ func (q *queue) hide(m *message, shows time.Time, inFlight bool) {
 func (q *queue) show(m *message) {
 	q.hidden.drop(m)
 	q.fly(m, false)
-	if q.fifo {
-		q.groups.refresh(m.group)
+	if q.set.fifo {
+		q.groups.refresh(m.content.group)
 	} else {
 		q.visible.add(m)
 	}
@@ -120,7 +120,7 @@ func (q *queue) remove(m *message) {
 	q.hidden.drop(m)
 	q.ages.drop(m)
 	q.fly(m, false)
-	if q.fifo {
+	if q.set.fifo {
 		q.groups.remove(m)
 	}
 }

@@ -29,15 +29,13 @@ func checkName(name string, fifo bool) error {
 	return nil
 }
 
-func (e endpoint) createQueue(body []byte) (operation, error) {
-	var in struct {
-		QueueName  *string
-		Attributes map[string]string
-		Tags       map[string]string
-	}
-	if err := wire.Decode(body, &in); err != nil {
-		return operation{}, err
-	}
+type createQueueInput struct {
+	QueueName  *string
+	Attributes map[string]string
+	Tags       map[string]string
+}
+
+func (e endpoint) createQueue(in *createQueueInput) (operation, error) {
 	if in.QueueName == nil {
 		return operation{}, missing("QueueName")
 	}
@@ -45,8 +43,8 @@ func (e endpoint) createQueue(body []byte) (operation, error) {
 	if err := checkName(name, strings.EqualFold(in.Attributes["FifoQueue"], "true")); err != nil {
 		return operation{}, err
 	}
-	return reading(name, func(now time.Time) (any, error) {
-		if err := e.create(name, in.Attributes, in.Tags, now); err != nil {
+	return e.reading(name, func(now time.Time) (any, error) {
+		if err := e.service.create(name, in.Attributes, in.Tags, now); err != nil {
 			return nil, err
 		}
 		return map[string]any{"QueueUrl": e.url(name)}, nil
@@ -57,11 +55,11 @@ func (e endpoint) createQueue(body []byte) (operation, error) {
 func (s *Service) create(name string, attributes, tags map[string]string, now time.Time) error {
 	if q := s.queues[name]; q != nil {
 		for _, attribute := range slices.Sorted(maps.Keys(attributes)) {
-			value, err := q.normal(attribute, attributes[attribute])
+			value, err := q.set.normal(attribute, attributes[attribute])
 			switch {
 			case err != nil:
 				return err
-			case value != q.values[attribute]:
+			case value != q.set.values[attribute]:
 				return failure("QueueNameExists", "A queue already exists with the same name and a different value for attribute %s", attribute)
 			}
 		}
@@ -82,57 +80,49 @@ func (s *Service) create(name string, attributes, tags map[string]string, now ti
 	return nil
 }
 
-// urlOf reads a request that only names a queue.
-func urlOf(body []byte) (*string, error) {
-	var in struct{ QueueUrl *string }
-	err := wire.Decode(body, &in)
-	return in.QueueUrl, err
-}
+// queueInput is a request that only names a queue.
+type queueInput struct{ QueueUrl *string }
 
-func (e endpoint) deleteQueue(body []byte) (operation, error) {
-	url, err := urlOf(body)
-	if err != nil {
-		return operation{}, err
-	}
-	return e.asking(url, func(q *queue, now time.Time) (any, error) {
-		delete(e.queues, q.name)
-		e.deleted[q.name] = now
+func (e endpoint) deleteQueue(in *queueInput) (operation, error) {
+	return e.asking(in.QueueUrl, func(q *queue, now time.Time) (any, error) {
+		delete(e.service.queues, q.name)
+		e.service.deleted[q.name] = now
 		return none, nil
 	})
 }
 
-func (e endpoint) getQueueURL(body []byte) (operation, error) {
-	var in struct {
-		QueueName              *string
-		QueueOwnerAWSAccountId string
-	}
-	if err := wire.Decode(body, &in); err != nil {
-		return operation{}, err
-	}
+type getQueueURLInput struct {
+	QueueName              *string
+	QueueOwnerAWSAccountId string
+}
+
+func (e endpoint) getQueueURL(in *getQueueURLInput) (operation, error) {
 	if in.QueueName == nil || *in.QueueName == "" {
 		return operation{}, missing("QueueName")
 	}
-	return reading(*in.QueueName, func(time.Time) (any, error) {
-		if e.queues[*in.QueueName] == nil || in.QueueOwnerAWSAccountId != "" && in.QueueOwnerAWSAccountId != account {
+	return e.reading(*in.QueueName, func(time.Time) (any, error) {
+		if e.service.queues[*in.QueueName] == nil || in.QueueOwnerAWSAccountId != "" && in.QueueOwnerAWSAccountId != account {
 			return nil, noQueue()
 		}
 		return map[string]any{"QueueUrl": e.url(*in.QueueName)}, nil
 	}), nil
 }
 
-// paging is how a list is asked for in parts.
-type paging struct {
-	MaxResults *int
-	NextToken  string
+// listInput asks for a list of queues in parts.
+type listInput struct {
+	QueueUrl        *string // for its source queues
+	QueueNamePrefix string
+	MaxResults      *int
+	NextToken       string
 }
 
 // page is the part of sorted names that is asked for, and the token of the next one, if there is one.
-func (p paging) page(names []string) (part []string, next string, err error) {
-	if err := integer("MaxResults", p.MaxResults, 1, 1000, "MaxResults must be an integer between 1 and 1000."); err != nil {
+func (in *listInput) page(names []string) (part []string, next string, err error) {
+	if err := integer("MaxResults", in.MaxResults, 1, 1000, "MaxResults must be an integer between 1 and 1000."); err != nil {
 		return nil, "", err
 	}
-	if p.NextToken != "" {
-		last, err := base64.URLEncoding.DecodeString(p.NextToken)
+	if in.NextToken != "" {
+		last, err := base64.URLEncoding.DecodeString(in.NextToken)
 		if err != nil {
 			return nil, "", invalid("Invalid or expired next token.")
 		}
@@ -143,14 +133,14 @@ func (p paging) page(names []string) (part []string, next string, err error) {
 		names = names[first:]
 	}
 	limit := 1000
-	if p.MaxResults != nil {
-		limit = *p.MaxResults
+	if in.MaxResults != nil {
+		limit = *in.MaxResults
 	}
 	if len(names) <= limit {
 		return names, "", nil
 	}
 	names = names[:limit]
-	if p.MaxResults != nil { // whoever asks for no parts is told of no other
+	if in.MaxResults != nil { // a caller that names no MaxResults gets no token
 		next = base64.URLEncoding.EncodeToString([]byte(names[limit-1]))
 	}
 	return names, next, nil
@@ -164,16 +154,9 @@ func (e endpoint) urls(names []string) []string {
 	return urls
 }
 
-func (e endpoint) listQueues(body []byte) (operation, error) {
-	var in struct {
-		paging
-		QueueNamePrefix string
-	}
-	if err := wire.Decode(body, &in); err != nil {
-		return operation{}, err
-	}
-	return reading("", func(time.Time) (any, error) {
-		names := slices.DeleteFunc(e.names(), func(name string) bool { return !strings.HasPrefix(name, in.QueueNamePrefix) })
+func (e endpoint) listQueues(in *listInput) (operation, error) {
+	return e.reading("", func(time.Time) (any, error) {
+		names := slices.DeleteFunc(e.service.names(), func(name string) bool { return !strings.HasPrefix(name, in.QueueNamePrefix) })
 		names, next, err := in.page(names)
 		return struct {
 			QueueUrls []string `json:",omitempty"`
@@ -182,16 +165,9 @@ func (e endpoint) listQueues(body []byte) (operation, error) {
 	}), nil
 }
 
-func (e endpoint) listDeadLetterSourceQueues(body []byte) (operation, error) {
-	var in struct {
-		paging
-		QueueUrl *string
-	}
-	if err := wire.Decode(body, &in); err != nil {
-		return operation{}, err
-	}
+func (e endpoint) listDeadLetterSourceQueues(in *listInput) (operation, error) {
 	return e.asking(in.QueueUrl, func(q *queue, _ time.Time) (any, error) {
-		names, next, err := in.page(e.sourcesOf(q))
+		names, next, err := in.page(e.service.sourcesOf(q))
 		return struct {
 			QueueUrls []string `json:"queueUrls"`
 			NextToken string   `json:",omitempty"`
@@ -202,19 +178,17 @@ func (e endpoint) listDeadLetterSourceQueues(body []byte) (operation, error) {
 // sourcesOf are the names of the queues whose dead letters go to a queue.
 func (s *Service) sourcesOf(q *queue) []string {
 	return slices.DeleteFunc(s.names(), func(name string) bool {
-		r := s.queues[name].redrive
+		r := s.queues[name].set.redrive
 		return r == nil || r.DeadLetterTargetArn != q.arn
 	})
 }
 
-func (e endpoint) getQueueAttributes(body []byte) (operation, error) {
-	var in struct {
-		QueueUrl       *string
-		AttributeNames []string
-	}
-	if err := wire.Decode(body, &in); err != nil {
-		return operation{}, err
-	}
+type getQueueAttributesInput struct {
+	QueueUrl       *string
+	AttributeNames []string
+}
+
+func (e endpoint) getQueueAttributes(in *getQueueAttributesInput) (operation, error) {
 	for _, name := range in.AttributeNames {
 		if name != "All" && !known(name) {
 			return operation{}, failure("InvalidAttributeName", "Unknown Attribute %s.", name)
@@ -240,7 +214,7 @@ func (e endpoint) getQueueAttributes(body []byte) (operation, error) {
 
 // attributes are all attributes of a queue, as they are told.
 func (q *queue) attributes() map[string]string {
-	all := maps.Clone(q.values)
+	all := maps.Clone(q.set.values)
 	visible, inFlight, delayed := q.counts()
 	all["ApproximateNumberOfMessages"] = strconv.Itoa(visible)
 	all["ApproximateNumberOfMessagesNotVisible"] = strconv.Itoa(inFlight)
@@ -251,36 +225,30 @@ func (q *queue) attributes() map[string]string {
 	return all
 }
 
-func (e endpoint) setQueueAttributes(body []byte) (operation, error) {
-	var in struct {
-		QueueUrl   *string
-		Attributes map[string]string
-	}
-	if err := wire.Decode(body, &in); err != nil {
-		return operation{}, err
-	}
+type setQueueAttributesInput struct {
+	QueueUrl   *string
+	Attributes map[string]string
+}
+
+func (e endpoint) setQueueAttributes(in *setQueueAttributesInput) (operation, error) {
 	if in.Attributes == nil {
 		return operation{}, missing("Attribute.Name")
 	}
 	return e.asking(in.QueueUrl, func(q *queue, now time.Time) (any, error) {
-		if value, ok := in.Attributes["FifoQueue"]; ok && q.fifo && !strings.EqualFold(value, "true") {
+		if value, ok := in.Attributes["FifoQueue"]; ok && q.set.fifo && !strings.EqualFold(value, "true") {
 			return nil, failure("InvalidAttributeValue", "Invalid value for the parameter FifoQueue. Reason: Modifying queue type is not supported.")
 		}
-		set, err := q.with(in.Attributes, e.byARN)
+		set, err := q.set.with(in.Attributes, e.service.byARN)
 		if err != nil {
 			return nil, err
 		}
-		q.settings, q.modified = set, now
+		q.set, q.modified = set, now
 		return none, nil
 	})
 }
 
-func (e endpoint) purgeQueue(body []byte) (operation, error) {
-	url, err := urlOf(body)
-	if err != nil {
-		return operation{}, err
-	}
-	return e.asking(url, func(q *queue, now time.Time) (any, error) {
+func (e endpoint) purgeQueue(in *queueInput) (operation, error) {
+	return e.asking(in.QueueUrl, func(q *queue, now time.Time) (any, error) {
 		if !q.purged.IsZero() && now.Sub(q.purged) < cooldown {
 			return nil, failure("PurgeQueueInProgress", "Only one PurgeQueue operation on %s is allowed every 60 seconds.", q.name)
 		}
@@ -290,28 +258,24 @@ func (e endpoint) purgeQueue(body []byte) (operation, error) {
 	})
 }
 
-func (e endpoint) tagQueue(body []byte) (operation, error) {
-	var in struct {
-		QueueUrl *string
-		Tags     map[string]string
-	}
-	if err := wire.Decode(body, &in); err != nil {
-		return operation{}, err
-	}
+type tagQueueInput struct {
+	QueueUrl *string
+	Tags     map[string]string
+}
+
+func (e endpoint) tagQueue(in *tagQueueInput) (operation, error) {
 	return e.asking(in.QueueUrl, func(q *queue, _ time.Time) (any, error) {
 		maps.Copy(q.tags, in.Tags)
 		return none, nil
 	})
 }
 
-func (e endpoint) untagQueue(body []byte) (operation, error) {
-	var in struct {
-		QueueUrl *string
-		TagKeys  []string
-	}
-	if err := wire.Decode(body, &in); err != nil {
-		return operation{}, err
-	}
+type untagQueueInput struct {
+	QueueUrl *string
+	TagKeys  []string
+}
+
+func (e endpoint) untagQueue(in *untagQueueInput) (operation, error) {
 	return e.asking(in.QueueUrl, func(q *queue, _ time.Time) (any, error) {
 		for _, key := range in.TagKeys {
 			delete(q.tags, key)
@@ -320,12 +284,8 @@ func (e endpoint) untagQueue(body []byte) (operation, error) {
 	})
 }
 
-func (e endpoint) listQueueTags(body []byte) (operation, error) {
-	url, err := urlOf(body)
-	if err != nil {
-		return operation{}, err
-	}
-	return e.onQueue(url, func(q *queue, _ time.Time, _ faults.Fault) wire.Outcome {
+func (e endpoint) listQueueTags(in *queueInput) (operation, error) {
+	return e.onQueue(in.QueueUrl, func(q *queue, _ time.Time, _ faults.Fault) wire.Outcome {
 		return wire.Outcome{Answer: struct {
 			Tags map[string]string `json:",omitempty"`
 		}{q.tags}}

@@ -42,20 +42,16 @@ type received struct {
 	MessageAttributes      map[string]attribute `json:",omitempty"`
 }
 
-func (e endpoint) receiveMessage(body []byte) (operation, error) {
-	in := &receiving{}
-	if err := wire.Decode(body, in); err != nil {
-		return operation{}, err
-	}
+func (e endpoint) receiveMessage(in *receiving) (operation, error) {
 	if err := in.check(); err != nil {
 		return operation{}, err
 	}
 	return e.onQueue(in.QueueUrl, func(q *queue, now time.Time, f faults.Fault) wire.Outcome {
-		wait := q.seconds("ReceiveMessageWaitTimeSeconds")
+		wait := q.set.seconds("ReceiveMessageWaitTimeSeconds")
 		if in.WaitTimeSeconds != nil {
 			wait = time.Duration(*in.WaitTimeSeconds) * time.Second
 		}
-		return e.poll(q, in, now, now.Add(wait), wait > 0, f)
+		return e.service.poll(q, in, now, now.Add(wait), wait > 0, f)
 	})
 }
 
@@ -88,7 +84,7 @@ func (s *Service) poll(q *queue, in *receiving, now, deadline time.Time, long bo
 	}
 	q.advance(now)
 	room := s.options.InFlight - q.inFlight
-	if room <= 0 && !q.fifo && !long {
+	if room <= 0 && !q.set.fifo && !long {
 		return wire.Outcome{Err: failure("OverLimit", "Too many messages in flight: the queue has reached its limit of %d.", s.options.InFlight)}
 	}
 	n := 1
@@ -114,7 +110,7 @@ func (s *Service) poll(q *queue, in *receiving, now, deadline time.Time, long bo
 		Messages []received `json:",omitempty"`
 	}{}
 	for _, m := range got {
-		size += m.size()
+		size += m.content.size()
 		answer.Messages = append(answer.Messages, in.deliver(q, m))
 	}
 	return wire.Outcome{Answer: answer, Billed: billed(size)}
@@ -122,7 +118,7 @@ func (s *Service) poll(q *queue, in *receiving, now, deadline time.Time, long bo
 
 // receive takes up to n messages. Those that were received too often go to the dead-letter queue instead.
 func (s *Service) receive(q *queue, in *receiving, n int, now time.Time, f faults.Fault) (got []*message, buried bool) {
-	timeout := q.seconds("VisibilityTimeout")
+	timeout := q.set.seconds("VisibilityTimeout")
 	if in.VisibilityTimeout != nil {
 		timeout = time.Duration(*in.VisibilityTimeout) * time.Second
 	}
@@ -130,7 +126,7 @@ func (s *Service) receive(q *queue, in *receiving, n int, now time.Time, f fault
 	var late []*message
 	if n > 0 {
 		for m := range q.candidates(f.Shuffle) {
-			if dead != nil && m.receives >= q.redrive.MaxReceiveCount {
+			if dead != nil && m.receives >= q.set.redrive.MaxReceiveCount {
 				late = append(late, m)
 				q.hide(m, now.Add(maxVisibility), false) // out of the way of the next one
 				continue
@@ -149,10 +145,10 @@ func (s *Service) receive(q *queue, in *receiving, n int, now time.Time, f fault
 		s.move(m, q, dead, now)
 	}
 	for i, m := range got {
-		if timeout == 0 && !q.fifo {
+		if timeout == 0 && !q.set.fifo {
 			q.visible.add(m)
 		}
-		if i < f.Duplicates && !q.fifo {
+		if i < f.Duplicates && !q.set.fifo {
 			s.duplicate(q, m, now)
 		}
 		m.receives++
@@ -166,10 +162,10 @@ func (s *Service) receive(q *queue, in *receiving, n int, now time.Time, f fault
 
 // deadLetters is where dead letters of a queue go, nil if nowhere.
 func (s *Service) deadLetters(q *queue) *queue {
-	if q.redrive == nil {
+	if q.set.redrive == nil {
 		return nil
 	}
-	if to := s.byARN(q.redrive.DeadLetterTargetArn); to != nil && to != q && to.fifo == q.fifo {
+	if to := s.byARN(q.set.redrive.DeadLetterTargetArn); to != nil && to != q && to.set.fifo == q.set.fifo {
 		return to
 	}
 	return nil // a queue that is gone buries nothing: messages stay
@@ -186,7 +182,7 @@ func (s *Service) duplicate(q *queue, m *message, now time.Time) {
 // shuffled. Each that is gone on from must have been hidden, or dropped from the visible ones.
 func (q *queue) candidates(shuffle uint64) func(yield func(*message) bool) {
 	switch {
-	case q.fifo:
+	case q.set.fifo:
 		return q.groups.candidates
 	case shuffle == 0:
 		return func(yield func(*message) bool) {
@@ -203,7 +199,7 @@ func (q *queue) candidates(shuffle uint64) func(yield func(*message) bool) {
 
 // deliver is a message as its receiver wants to see it.
 func (in *receiving) deliver(q *queue, m *message) received {
-	r := received{MessageId: m.id, ReceiptHandle: q.handle(m), MD5OfBody: sum(m.body), Body: m.body}
+	r := received{MessageId: m.id, ReceiptHandle: q.handle(m), MD5OfBody: sum(m.content.body), Body: m.content.body}
 	all := m.system()
 	r.Attributes = map[string]string{}
 	for _, name := range slices.Concat(in.AttributeNames, in.MessageSystemAttributeNames) {
@@ -216,7 +212,7 @@ func (in *receiving) deliver(q *queue, m *message) received {
 		}
 	}
 	r.MessageAttributes = map[string]attribute{}
-	for name, a := range m.attributes {
+	for name, a := range m.content.attributes {
 		if wanted(in.MessageAttributeNames, name) {
 			r.MessageAttributes[name] = a
 		}
@@ -240,10 +236,10 @@ func (m *message) system() map[string]string {
 		"ApproximateReceiveCount":          strconv.Itoa(m.receives),
 		"SenderId":                         account,
 		"SentTimestamp":                    strconv.FormatInt(m.sent.UnixMilli(), 10),
-		"AWSTraceHeader":                   m.trace,
+		"AWSTraceHeader":                   m.content.trace,
 		"DeadLetterQueueSourceArn":         m.source,
-		"MessageDeduplicationId":           m.dedup,
-		"MessageGroupId":                   m.group,
+		"MessageDeduplicationId":           m.content.dedup,
+		"MessageGroupId":                   m.content.group,
 		"SequenceNumber":                   m.sequence,
 	}
 	for name, value := range all {

@@ -14,8 +14,9 @@ import (
 	"github.com/landfall-dev/landfall/internal/lab/localaws/wire"
 )
 
-// sendEntry is a message as it is sent, alone or in a batch.
+// sendEntry is a message as it is sent: an entry of a batch with its Id, or a request with its QueueUrl.
 type sendEntry struct {
+	QueueUrl                *string
 	Id                      *string
 	MessageBody             *string
 	DelaySeconds            *int
@@ -25,7 +26,7 @@ type sendEntry struct {
 	MessageDeduplicationId  *string
 }
 
-// sendResult is what a sender is told.
+// sendResult is the answer to a sender.
 type sendResult struct {
 	Id                           string `json:",omitempty"`
 	MessageId                    string
@@ -38,28 +39,19 @@ type sendResult struct {
 // token is what names of groups and deduplication ids are made of.
 var token = regexp.MustCompile("^[a-zA-Z0-9!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~]{1,128}$")
 
-func (e endpoint) sendMessage(body []byte) (operation, error) {
-	var in struct {
-		QueueUrl *string
-		sendEntry
-	}
-	if err := wire.Decode(body, &in); err != nil {
-		return operation{}, err
-	}
+func (e endpoint) sendMessage(in *sendEntry) (operation, error) {
 	return e.onQueue(in.QueueUrl, func(q *queue, now time.Time, _ faults.Fault) wire.Outcome {
-		answer, err := e.send(q, in.sendEntry, e.trace, now)
+		answer, err := e.service.send(q, *in, e.trace, now)
 		return wire.Outcome{Answer: answer, Err: err, Billed: billed(in.content().size())}
 	})
 }
 
-func (e endpoint) sendMessageBatch(body []byte) (operation, error) {
-	var in struct {
-		QueueUrl *string
-		Entries  []sendEntry
-	}
-	if err := wire.Decode(body, &in); err != nil {
-		return operation{}, err
-	}
+type sendMessageBatchInput struct {
+	QueueUrl *string
+	Entries  []sendEntry
+}
+
+func (e endpoint) sendMessageBatch(in *sendMessageBatchInput) (operation, error) {
 	id := func(s sendEntry) *string { return s.Id }
 	return e.onQueue(in.QueueUrl, func(q *queue, now time.Time, f faults.Fault) wire.Outcome {
 		size := 0
@@ -70,7 +62,7 @@ func (e endpoint) sendMessageBatch(body []byte) (operation, error) {
 		if err := q.checkSendBatch(in.Entries, size, idsOf(in.Entries, id)); err != nil {
 			return wire.Outcome{Err: err}
 		}
-		out := runBatch(in.Entries, id, f, func(s sendEntry) (any, error) { return e.send(q, s, e.trace, now) })
+		out := runBatch(in.Entries, id, f, func(s sendEntry) (any, error) { return e.service.send(q, s, e.trace, now) })
 		out.Billed = billed(size)
 		return out
 	})
@@ -85,10 +77,10 @@ func (q *queue) checkSendBatch(entries []sendEntry, size int, ids []*string) err
 		return failure("BatchRequestTooLong", "Batch requests cannot be longer than %d bytes. You have sent %d bytes.", maxMessage, size)
 	}
 	for _, s := range entries {
-		if q.fifo && s.MessageGroupId == nil {
+		if q.set.fifo && s.MessageGroupId == nil {
 			return invalid("The request must contain the parameter MessageGroupId.")
 		}
-		if q.fifo && s.MessageDeduplicationId == nil && q.values["ContentBasedDeduplication"] != "true" {
+		if q.set.fifo && s.MessageDeduplicationId == nil && q.set.values["ContentBasedDeduplication"] != "true" {
 			return noDeduplication()
 		}
 	}
@@ -118,7 +110,7 @@ func (s sendEntry) check(q *queue, c *content) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	if limit := q.number("MaximumMessageSize"); c.size() > limit {
+	if limit := q.set.number("MaximumMessageSize"); c.size() > limit {
 		reason := "One or more parameters are invalid."
 		if s.Id != nil {
 			reason = "One or more parameters cannot be validated."
@@ -143,13 +135,13 @@ func (s sendEntry) checkKind(q *queue) error {
 		return err
 	}
 	switch {
-	case q.fifo && s.MessageGroupId == nil:
+	case q.set.fifo && s.MessageGroupId == nil:
 		return missing("MessageGroupId")
-	case q.fifo && s.MessageDeduplicationId == nil && q.values["ContentBasedDeduplication"] != "true":
+	case q.set.fifo && s.MessageDeduplicationId == nil && q.set.values["ContentBasedDeduplication"] != "true":
 		return noDeduplication()
-	case q.fifo && s.DelaySeconds != nil && *s.DelaySeconds > 0:
+	case q.set.fifo && s.DelaySeconds != nil && *s.DelaySeconds > 0:
 		return invalidValue("DelaySeconds", *s.DelaySeconds, misplaced)
-	case !q.fifo && s.MessageDeduplicationId != nil:
+	case !q.set.fifo && s.MessageDeduplicationId != nil:
 		return invalidValue("MessageDeduplicationId", *s.MessageDeduplicationId, misplaced)
 	}
 	return nil
@@ -178,19 +170,19 @@ func (s *Service) send(q *queue, entry sendEntry, trace string, now time.Time) (
 		c.trace = trace
 	}
 	key := ""
-	if q.fifo {
+	if q.set.fifo {
 		c.dedup, key = q.deduplication(entry, c)
 		if before, ok := q.recent.find(key, now); ok {
 			result.MessageId, result.SequenceNumber = before.id, before.sequence
 			return result, nil
 		}
 	}
-	delay := q.seconds("DelaySeconds")
-	if entry.DelaySeconds != nil && !q.fifo {
+	delay := q.set.seconds("DelaySeconds")
+	if entry.DelaySeconds != nil && !q.set.fifo {
 		delay = time.Duration(*entry.DelaySeconds) * time.Second
 	}
 	m := s.put(q, *c, now.Add(delay), now)
-	if q.fifo {
+	if q.set.fifo {
 		q.recent.remember(key, sending{m.id, m.sequence, now})
 	}
 	result.MessageId, result.SequenceNumber = m.id, m.sequence
@@ -205,7 +197,7 @@ func (q *queue) deduplication(entry sendEntry, c *content) (id, key string) {
 		h := sha256.Sum256([]byte(c.body))
 		id = hex.EncodeToString(h[:])
 	}
-	if q.perID {
+	if q.set.perID {
 		return id, c.group + " " + id
 	}
 	return id, id
@@ -228,7 +220,7 @@ func (s *Service) number() uint64 {
 
 // take adds a message that has its number.
 func (q *queue) take(m *message, shows, now time.Time) {
-	if q.fifo {
+	if q.set.fifo {
 		m.sequence = fmt.Sprintf("188%017d", 49_496_460_467_696_128+m.number<<8)
 	}
 	q.add(m, shows, now)
@@ -241,7 +233,7 @@ func (s *Service) move(m *message, from, to *queue, now time.Time) {
 	from.remove(m)
 	m.number = s.number()
 	m.source = from.arn
-	if to.fifo {
+	if to.set.fifo {
 		m.sent = now
 	}
 	to.advance(now)

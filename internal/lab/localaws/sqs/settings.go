@@ -147,7 +147,7 @@ func (set *settings) checkRedrive(exists func(arn string) *queue) error {
 	switch {
 	case target == nil:
 		return invalidValue("RedrivePolicy", set.redrive, "Dead letter target does not exist.")
-	case target.fifo != set.fifo:
+	case target.set.fifo != set.fifo:
 		return invalidValue("RedrivePolicy", set.redrive, "Dead-letter queue must be same type of queue as the source.")
 	}
 	return nil

@@ -1,7 +1,7 @@
 // Package sqs is Amazon SQS: standard and FIFO queues, visibility timeouts, redrive, and what each request is billed as.
 //
 // It follows the service's documentation and, where that is silent, its observed behaviour; docs/local-aws.md lists
-// the operations and the departures. It is no message broker: messages live in memory and end with the process. A
+// the operations and the departures. It is not a message broker: messages live in memory and end with the process. A
 // Service is not safe for concurrent use, but for Decode; package localaws guards it. It never sleeps: a receive that
 // waits says when to look again.
 package sqs
@@ -27,7 +27,7 @@ type Options struct {
 	InFlight int // messages of a queue that can be in flight. Defaults to MaxInFlight.
 }
 
-// Service is SQS in one account and region. It implements wire.Service and wire.Bound.
+// Service is SQS in one account and region. It implements wire.Service.
 type Service struct {
 	options Options
 	queues  map[string]*queue
@@ -51,58 +51,43 @@ func (s *Service) Name() string { return "sqs" }
 // Target is what stands before the names of operations on the wire.
 func (s *Service) Target() string { return "AmazonSQS" }
 
-// Decode reads and checks a request as far as that is possible without looking at queues.
-func (s *Service) Decode(name string, body []byte) (wire.Operation, error) {
-	return endpoint{Service: s, host: "sqs." + s.options.Region + ".amazonaws.com"}.Decode(name, body)
+// Decode reads and checks a request as far as that is possible without looking at queues. Queues' URLs are at the host
+// that it reached, messages carry its trace.
+func (s *Service) Decode(r *wire.Request) (wire.Operation, error) {
+	return operations.Decode("SQS", endpoint{s, r.Host, r.Trace}, r)
 }
-
-// Bind is the service as a request reaches it: queues' URLs are at its host, messages carry its trace.
-func (s *Service) Bind(r *wire.Request) wire.Service { return endpoint{s, r.Host, r.Trace} }
 
 // endpoint is a Service as a request reaches it.
 type endpoint struct {
-	*Service
-	host  string
-	trace string
+	service *Service
+	host    string
+	trace   string
 }
 
 func (e endpoint) url(name string) string { return "http://" + e.host + "/" + account + "/" + name }
 
-var operations = map[string]func(endpoint, []byte) (operation, error){
-	"CancelMessageMoveTask":        endpoint.cancelMessageMoveTask,
-	"ChangeMessageVisibility":      endpoint.changeMessageVisibility,
-	"ChangeMessageVisibilityBatch": endpoint.changeMessageVisibilityBatch,
-	"CreateQueue":                  endpoint.createQueue,
-	"DeleteMessage":                endpoint.deleteMessage,
-	"DeleteMessageBatch":           endpoint.deleteMessageBatch,
-	"DeleteQueue":                  endpoint.deleteQueue,
-	"GetQueueAttributes":           endpoint.getQueueAttributes,
-	"GetQueueUrl":                  endpoint.getQueueURL,
-	"ListDeadLetterSourceQueues":   endpoint.listDeadLetterSourceQueues,
-	"ListMessageMoveTasks":         endpoint.listMessageMoveTasks,
-	"ListQueueTags":                endpoint.listQueueTags,
-	"ListQueues":                   endpoint.listQueues,
-	"PurgeQueue":                   endpoint.purgeQueue,
-	"ReceiveMessage":               endpoint.receiveMessage,
-	"SendMessage":                  endpoint.sendMessage,
-	"SendMessageBatch":             endpoint.sendMessageBatch,
-	"SetQueueAttributes":           endpoint.setQueueAttributes,
-	"StartMessageMoveTask":         endpoint.startMessageMoveTask,
-	"TagQueue":                     endpoint.tagQueue,
-	"UntagQueue":                   endpoint.untagQueue,
-}
-
-func (e endpoint) Decode(name string, body []byte) (wire.Operation, error) {
-	read, ok := operations[name]
-	if !ok {
-		return nil, wire.Protocol("UnknownOperationException", "the operation %s is not part of the local SQS", name)
-	}
-	op, err := read(e, body)
-	if err != nil {
-		return nil, err
-	}
-	op.service = e.Service
-	return op, nil
+var operations = wire.Operations[endpoint]{
+	"CancelMessageMoveTask":        wire.Reading(endpoint.cancelMessageMoveTask),
+	"ChangeMessageVisibility":      wire.Reading(byHandle(handleEntry.change)),
+	"ChangeMessageVisibilityBatch": wire.Reading(byHandles("ChangeMessageVisibilityBatchRequestEntry", handleEntry.change)),
+	"CreateQueue":                  wire.Reading(endpoint.createQueue),
+	"DeleteMessage":                wire.Reading(byHandle(handleEntry.delete)),
+	"DeleteMessageBatch":           wire.Reading(byHandles("DeleteMessageBatchRequestEntry", handleEntry.delete)),
+	"DeleteQueue":                  wire.Reading(endpoint.deleteQueue),
+	"GetQueueAttributes":           wire.Reading(endpoint.getQueueAttributes),
+	"GetQueueUrl":                  wire.Reading(endpoint.getQueueURL),
+	"ListDeadLetterSourceQueues":   wire.Reading(endpoint.listDeadLetterSourceQueues),
+	"ListMessageMoveTasks":         wire.Reading(endpoint.listMessageMoveTasks),
+	"ListQueueTags":                wire.Reading(endpoint.listQueueTags),
+	"ListQueues":                   wire.Reading(endpoint.listQueues),
+	"PurgeQueue":                   wire.Reading(endpoint.purgeQueue),
+	"ReceiveMessage":               wire.Reading(endpoint.receiveMessage),
+	"SendMessage":                  wire.Reading(endpoint.sendMessage),
+	"SendMessageBatch":             wire.Reading(endpoint.sendMessageBatch),
+	"SetQueueAttributes":           wire.Reading(endpoint.setQueueAttributes),
+	"StartMessageMoveTask":         wire.Reading(endpoint.startMessageMoveTask),
+	"TagQueue":                     wire.Reading(endpoint.tagQueue),
+	"UntagQueue":                   wire.Reading(endpoint.untagQueue),
 }
 
 // operation is a request that was read.
@@ -127,8 +112,8 @@ func (o operation) Run(now time.Time, f faults.Fault) wire.Outcome {
 }
 
 // reading is an operation that is billed as one request, whatever its size.
-func reading(resource string, run func(now time.Time) (any, error)) operation {
-	return operation{resource: resource, run: func(now time.Time, _ faults.Fault) wire.Outcome {
+func (e endpoint) reading(resource string, run func(now time.Time) (any, error)) operation {
+	return operation{service: e.service, resource: resource, run: func(now time.Time, _ faults.Fault) wire.Outcome {
 		answer, err := run(now)
 		return wire.Outcome{Answer: answer, Err: err}
 	}}
@@ -143,8 +128,8 @@ func (e endpoint) onQueue(url *string, run func(q *queue, now time.Time, f fault
 		return operation{}, missing("QueueUrl")
 	}
 	name := (*url)[strings.LastIndexByte(*url, '/')+1:]
-	return operation{resource: name, run: func(now time.Time, f faults.Fault) wire.Outcome {
-		q := e.queues[name]
+	return operation{service: e.service, resource: name, run: func(now time.Time, f faults.Fault) wire.Outcome {
+		q := e.service.queues[name]
 		if q == nil {
 			return wire.Outcome{Err: noQueue()}
 		}

@@ -214,7 +214,7 @@ func TestReceiverThatGaveUpTakesNothing(t *testing.T) {
 		}
 		q.Send("m")
 		if q.Counts() != "1 0 0" {
-			t.Errorf("taken by nobody: %s", q.Counts())
+			t.Errorf("no receiver took it: %s", q.Counts())
 		}
 		polls := b.Ledger().Sum(func(k ledger.Key) bool { return k.Operation == "ReceiveMessage" })
 		if polls.Requests != 1 || polls.Billed != 1 {
@@ -274,7 +274,7 @@ func TestQueueThatGoesAwayDoesNotHoldItsReceivers(t *testing.T) {
 	})
 }
 
-func TestDeadLettersAndMovesWakeWhoWaitsForThem(t *testing.T) {
+func TestDeadLettersAndMovesWakeTheReceiversThatWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(localaws.Options{})
@@ -449,7 +449,7 @@ func TestUnknownOperationIsRefusedByName(t *testing.T) {
 	}
 }
 
-func TestTraceOfARequestIsNotLost(t *testing.T) {
+func TestTraceOfARequestReachesTheReceiver(t *testing.T) {
 	t.Parallel()
 	b := setup(localaws.Options{})
 	q := NewQueue(t, b.client, nil)

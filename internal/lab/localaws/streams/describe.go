@@ -25,7 +25,7 @@ func (s *Service) listStreams(in *listInput) (operation, error) {
 	limit := limited(&c, in.Limit, maxListed)
 	return operation{in.TableName, func(now time.Time, _ faults.Fault) wire.Outcome {
 		list := slices.DeleteFunc(s.live(now), func(st *Stream) bool {
-			return in.TableName != "" && st.Table != in.TableName || st.ARN <= in.ExclusiveStartStreamArn
+			return in.TableName != "" && st.source.Table != in.TableName || st.ARN <= in.ExclusiveStartStreamArn
 		})
 		answer := fields{}
 		if len(list) > limit {
@@ -34,7 +34,7 @@ func (s *Service) listStreams(in *listInput) (operation, error) {
 		}
 		found := []fields{}
 		for _, st := range list {
-			found = append(found, fields{"StreamArn": st.ARN, "StreamLabel": st.Label, "TableName": st.Table})
+			found = append(found, fields{"StreamArn": st.ARN, "StreamLabel": st.Label, "TableName": st.source.Table})
 		}
 		answer["Streams"] = found
 		return wire.Outcome{Answer: answer}
@@ -73,8 +73,8 @@ func (st *Stream) describe(in *describeInput, limit int) fields {
 		status = "DISABLED"
 	}
 	d := fields{
-		"StreamArn": st.ARN, "StreamLabel": st.Label, "StreamStatus": status, "StreamViewType": st.View,
-		"CreationRequestDateTime": float64(st.opened.UnixMilli()) / 1000, "TableName": st.Table, "KeySchema": st.KeySchema,
+		"StreamArn": st.ARN, "StreamLabel": st.Label, "StreamStatus": status, "StreamViewType": st.source.View,
+		"CreationRequestDateTime": float64(st.opened.UnixMilli()) / 1000, "TableName": st.source.Table, "KeySchema": st.source.KeySchema,
 	}
 	list := []fields{}
 	for _, sh := range slices.SortedFunc(slices.Values(st.shards), func(x, y *shard) int { return strings.Compare(x.id, y.id) }) {

@@ -19,7 +19,7 @@ type Record struct {
 	UserIdentity *Identity `json:"userIdentity,omitempty"` // of items that expired
 }
 
-// Identity is who changed an item, if that was the service itself.
+// Identity names the service itself as the author of a change.
 type Identity struct {
 	PrincipalID string `json:"PrincipalId"`
 	Type        string
@@ -38,11 +38,11 @@ type Change struct {
 
 // tell is a record as GetRecords answers it. Its size is that of the key and the images that it has.
 func (st *Stream) tell(r record) Record {
-	c := Change{ApproximateCreationDateTime: r.at.Unix(), Keys: r.key, SequenceNumber: number(r.seq), StreamViewType: st.View}
-	if strings.HasPrefix(st.View, "NEW") {
+	c := Change{ApproximateCreationDateTime: r.at.Unix(), Keys: r.key, SequenceNumber: number(r.seq), StreamViewType: st.source.View}
+	if strings.HasPrefix(st.source.View, "NEW") {
 		c.NewImage = r.item
 	}
-	if strings.Contains(st.View, "OLD") {
+	if strings.Contains(st.source.View, "OLD") {
 		c.OldImage = r.old
 	}
 	c.SizeBytes = c.Keys.Size() + c.NewImage.Size() + c.OldImage.Size()

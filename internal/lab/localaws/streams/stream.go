@@ -11,9 +11,10 @@ import (
 // What the service does with a stream.
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Streams.html
 const (
-	Retention = 24 * time.Hour // of a record
-	Lines     = 4              // shards that are open at a time, as many as a new table on demand has partitions
-	shardLife = 4 * time.Hour  // until a shard is closed and has a child
+	Retention     = 24 * time.Hour // of a record
+	Lines         = 4              // shards that are open at a time, as many as a new table on demand has partitions
+	maxShardBytes = 64 << 20       // of a shard's records; beyond, the oldest go before their time
+	shardLife     = 4 * time.Hour  // until a shard is closed and has a child
 )
 
 // Source is the table that a stream tells of.
@@ -27,7 +28,7 @@ type Source struct {
 type Stream struct {
 	ARN, Label string
 
-	Source
+	source  Source
 	service *Service
 	opened  time.Time
 	closed  time.Time // zero while the table is there
@@ -44,9 +45,10 @@ type shard struct {
 	last       uint64    // up to here, once it is closed
 	trimmed    uint64    // what was at or before it is gone; 0 if nothing is
 	records    []record  // oldest first
+	bytes      int       // of the records
 }
 
-// record is one change; what is told of it is made when it is read.
+// record is one change; its form for readers is made when it is read.
 type record struct {
 	seq            uint64
 	at             time.Time
@@ -54,9 +56,12 @@ type record struct {
 	expired        bool
 }
 
+// size is what a record adds to the memory of its shard, at most: items share what did not change.
+func (r record) size() int { return r.key.Size() + r.old.Size() + r.item.Size() }
+
 // Open makes the stream of a table that was made now.
 func (s *Service) Open(now time.Time, source Source) *Stream {
-	st := &Stream{Source: source, service: s, opened: now}
+	st := &Stream{source: source, service: s, opened: now}
 	for label := now; st.ARN == "" || s.streams[st.ARN] != nil; label = label.Add(time.Millisecond) {
 		st.Label = label.UTC().Format("2006-01-02T15:04:05.000")
 		st.ARN = source.ARN + "/stream/" + st.Label
@@ -83,7 +88,7 @@ func (st *Stream) Close(now time.Time) {
 }
 
 // Add records a change of the item at a position, whose first bytes are a hash of its hash key: the item before and
-// after, nil where there is none. A change that changes nothing is no record.
+// after, nil where there is none. A change that changes nothing makes no record.
 func (st *Stream) Add(now time.Time, position string, key attr.Map, old, item attr.Map, expired bool) {
 	if st == nil || attr.Equal(old, item) {
 		return
@@ -92,7 +97,22 @@ func (st *Stream) Add(now time.Time, position string, key attr.Map, old, item at
 	line := int(position[0]) % Lines
 	at := slices.IndexFunc(st.shards, func(sh *shard) bool { return sh.line == line && sh.closed.IsZero() })
 	sh := st.shards[at]
-	sh.records = append(sh.records, record{st.service.next(), now, key, old, item, expired})
+	r := record{st.service.next(), now, key, old, item, expired}
+	sh.records = append(sh.records, r)
+	sh.bytes += r.size()
+	for sh.bytes > maxShardBytes {
+		sh.trim(1)
+	}
+}
+
+// trim drops the oldest records.
+func (sh *shard) trim(n int) {
+	for _, r := range sh.records[:n] {
+		sh.trimmed = r.seq
+		sh.bytes -= r.size()
+	}
+	clear(sh.records[:n]) // the items are free before the array is
+	sh.records = sh.records[n:]
 }
 
 // age does what time does to a stream: shards get children, old records and the shards that held them go.
@@ -105,10 +125,9 @@ func (st *Stream) age(now time.Time) {
 		}
 		gone := 0
 		for gone < len(sh.records) && now.Sub(sh.records[gone].at) >= Retention {
-			sh.trimmed = sh.records[gone].seq
 			gone++
 		}
-		sh.records = sh.records[gone:]
+		sh.trim(gone)
 	}
 	st.shards = slices.DeleteFunc(st.shards, func(sh *shard) bool {
 		return !sh.closed.IsZero() && now.Sub(sh.closed) >= Retention

@@ -1,7 +1,7 @@
 // Package streams is DynamoDB Streams: what changed in tables, kept for a day, in order for each item.
 //
 // It follows the service's documentation; docs/local-aws.md lists the operations and the departures. Package ddb tells
-// it of changes. Nothing runs in the background: what time does to a stream is done when somebody asks. A Service is
+// it of changes. Nothing runs in the background: a stream ages when it is asked for. A Service is
 // not safe for concurrent use, but for Decode; package localaws guards it.
 package streams
 
@@ -60,7 +60,7 @@ func (o operation) Run(now time.Time, f faults.Fault) wire.Outcome {
 	return wire.Outcome{Err: e}
 }
 
-var operations = map[string]func(*Service, []byte) (wire.Operation, error){
+var operations = wire.Operations[*Service]{
 	"DescribeStream":   wire.Reading((*Service).describeStream),
 	"GetRecords":       wire.Reading((*Service).getRecords),
 	"GetShardIterator": wire.Reading((*Service).getShardIterator),
@@ -68,12 +68,8 @@ var operations = map[string]func(*Service, []byte) (wire.Operation, error){
 }
 
 // Decode reads and checks a request as far as that is possible without looking at streams.
-func (s *Service) Decode(name string, body []byte) (wire.Operation, error) {
-	read, ok := operations[name]
-	if !ok {
-		return nil, wire.Protocol("UnknownOperationException", "the operation %s is not part of the local DynamoDB Streams", name)
-	}
-	return read(s, body)
+func (s *Service) Decode(r *wire.Request) (wire.Operation, error) {
+	return operations.Decode("DynamoDB Streams", s, r)
 }
 
 // stream is the stream of that ARN as of now, or the service's error.

@@ -305,7 +305,7 @@ func TestOnlyReadsAreBilled(t *testing.T) {
 	})
 }
 
-func TestStreamsAreNotListedInPart(t *testing.T) {
+func TestStreamsAreListedWhole(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, b bundle) {
 		want := []string{b.ARN}
 		for range 2 {

@@ -6,6 +6,18 @@ import (
 	"strings"
 )
 
+// Operations are what a service S can do, by name.
+type Operations[S any] map[string]func(S, []byte) (Operation, error)
+
+// Decode reads a request; product is what a refusal calls the service.
+func (all Operations[S]) Decode(product string, service S, r *Request) (Operation, error) {
+	read, ok := all[r.Operation]
+	if !ok {
+		return nil, Protocol("UnknownOperationException", "the operation %s is not part of the local %s", r.Operation, product)
+	}
+	return read(service, r.Body)
+}
+
 // Reading is how an operation of the service S is read: its parameters are decoded, then checked.
 func Reading[S, T any, O Operation](check func(S, *T) (O, error)) func(S, []byte) (Operation, error) {
 	return func(service S, body []byte) (Operation, error) {

@@ -3,6 +3,7 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -25,13 +27,7 @@ type Service interface {
 	Target() string // what stands before the operation in X-Amz-Target: "DynamoDB_20120810"
 
 	// Decode reads and checks a request as far as that needs no state. It is called concurrently.
-	Decode(operation string, body []byte) (Operation, error)
-}
-
-// Bound is a Service whose answers depend on more of a request than its operation.
-type Bound interface {
-	Service
-	Bind(*Request) Service // reads nothing but the headers
+	Decode(*Request) (Operation, error)
 }
 
 // Operation is a request that was read.
@@ -64,7 +60,7 @@ type Error struct {
 	Message   string
 	Status    int            // 0 for 400
 	Query     string         // what it is called in the query protocol, told in a header; empty if nothing
-	Fields    map[string]any // further members of the document
+	Fields    map[string]any // further members of the document; with a Message, that stands for the usual message
 }
 
 func (e *Error) Error() string { return e.Type + ": " + e.Message }
@@ -84,8 +80,9 @@ type Request struct {
 	Body      []byte
 }
 
-// maxBody is larger than any legal request (16 MB in a batch, as JSON with base64).
-const maxBody = 32 << 20
+// maxBody bounds the body of a request, in bytes, as DynamoDB does.
+// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
+const maxBody = 16 << 20
 
 // Read takes a request from HTTP.
 func Read(r *http.Request) (*Request, error) {
@@ -103,12 +100,12 @@ func Read(r *http.Request) (*Request, error) {
 	}
 	if len(body) > maxBody {
 		return nil, &Error{Namespace: "com.amazon.coral.service", Type: "RequestEntityTooLargeException",
-			Message: fmt.Sprintf("a request has at most %d bytes", maxBody), Status: http.StatusRequestEntityTooLarge}
+			Message: fmt.Sprintf("the request exceeds %d bytes", maxBody), Status: http.StatusRequestEntityTooLarge}
 	}
 	return &Request{target, r.Host, r.Header.Get("X-Amzn-Trace-Id"), operation, caller(r.Header), body}, nil
 }
 
-// caller is who sends a request: a header of its own, or the application id in the SDK's user agent.
+// caller names the sender of a request: the header X-Landfall-Caller, or the application id in the SDK's user agent.
 func caller(h http.Header) string {
 	if c := h.Get("X-Landfall-Caller"); c != "" {
 		return c
@@ -155,8 +152,10 @@ func document(err error) (status int, fields map[string]any) {
 	if !errors.As(err, &e) {
 		e = &Error{Namespace: "com.amazon.coral.service", Type: "InternalFailure", Message: err.Error(), Status: http.StatusInternalServerError}
 	}
-	fields = map[string]any{"__type": e.Namespace + "#" + e.Type, "message": e.Message}
-	maps.Copy(fields, e.Fields)
+	fields = map[string]any{"__type": e.Namespace + "#" + e.Type}
+	if maps.Copy(fields, e.Fields); fields["Message"] == nil {
+		fields["message"] = e.Message
+	}
 	if e.Status == 0 {
 		return http.StatusBadRequest, fields
 	}
@@ -171,7 +170,7 @@ func Decode(body []byte, v any) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &typed):
-		return Protocol("SerializationException", "%s cannot be converted to %s at %s", strings.ToUpper(typed.Value)+"_VALUE", typed.Type.Kind(), typed.Field)
+		return Protocol("SerializationException", "%s", mismatch(body, typed))
 	}
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) || len(body) == 0 {
@@ -182,4 +181,31 @@ func Decode(body []byte, v any) error {
 		return Protocol("SerializationException", "a binary value is not valid Base64")
 	}
 	return err
+}
+
+// mismatch is how the service says that a value of a request has the wrong shape.
+func mismatch(body []byte, e *json.UnmarshalTypeError) string {
+	shape, _, _ := strings.Cut(e.Value, " ") // "number 1.5" did not fit into an integer
+	want := ""
+	switch e.Type.Kind() {
+	case reflect.String:
+		want = "String"
+	case reflect.Bool:
+		want = "Boolean"
+	case reflect.Int:
+		want = "Integer"
+	case reflect.Int64:
+		want = "Long"
+	}
+	switch {
+	case shape == "object" || shape == "array":
+		return "Start of structure or map found where not expected."
+	case want == "":
+		return "Unexpected field type"
+	case shape == "bool" && bytes.HasSuffix(body[:min(int(e.Offset), len(body))], []byte("true")):
+		shape = "true"
+	case shape == "bool":
+		shape = "false"
+	}
+	return strings.ToUpper(shape) + "_VALUE cannot be converted to " + want
 }

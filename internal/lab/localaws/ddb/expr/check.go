@@ -38,7 +38,7 @@ func (p *parser) check(n *node) {
 		p.checkTypeName(n)
 		return
 	case "IN":
-		if len(n.kids)-1 > maxIn {
+		if len(n.kids)-1 > maxIn && !p.older {
 			p.fail("The IN operator is provided with too many operands; number of operands: %d", len(n.kids)-1)
 		}
 	}

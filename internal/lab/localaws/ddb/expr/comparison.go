@@ -39,7 +39,7 @@ func Compare(byName map[string]Comparison, anyOf bool) (*Condition, error) {
 			root = &node{op: join, kids: []*node{root, n}}
 		}
 	}
-	var p parser
+	p := parser{older: true}
 	p.check(root)
 	return &Condition{root}, p.err
 }
@@ -57,7 +57,8 @@ func (c Comparison) node(name string) (*node, error) {
 		n.kids = append(n.kids, &node{literal: v})
 	}
 	if c.Op == "NOT_CONTAINS" {
-		n = &node{op: "NOT", kids: []*node{n}}
+		there := &node{op: "attribute_exists", kids: n.kids[:1]}
+		n = &node{op: "AND", kids: []*node{there, {op: "NOT", kids: []*node{n}}}}
 	}
 	return n, nil
 }

@@ -70,7 +70,7 @@ func (p *parser) comparison() *node {
 	case p.skip(t.kind == symbol && strings.IndexByte("=<>", t.text[0]) >= 0):
 		p.operand(n)
 	default:
-		return left // whoever needs a condition refuses it
+		return left // a caller that needs a condition refuses it
 	}
 	p.operators++
 	return n

@@ -29,6 +29,9 @@ type Scope struct {
 	Names  map[string]string
 	Values attr.Map
 
+	// Entered are the attributes that parsed paths lead into: they cannot be scalars.
+	Entered []string
+
 	used map[string]bool
 }
 

@@ -253,7 +253,7 @@ func TestPlaceholderIsNotLeftUnused(t *testing.T) {
 	}
 }
 
-func TestReservedWordIsNotMissing(t *testing.T) {
+func TestReservedWordsAreComplete(t *testing.T) {
 	t.Parallel()
 	if len(reserved) != 573 {
 		t.Errorf("%d reserved words, want 573", len(reserved))

@@ -38,6 +38,7 @@ var functions = map[string]struct {
 
 // parser turns one expression into nodes. The first error wins: nothing is read after it, and nodes may lack parts.
 type parser struct {
+	older     bool // the condition is made of older parameters, which do not bound IN
 	src       string
 	toks      []token
 	at        int
@@ -169,6 +170,7 @@ func (p *parser) path() Path {
 		default:
 			return path
 		}
+		p.scope.Entered = append(p.scope.Entered, path[0].Name)
 		if len(path) > maxPath {
 			p.fail("The document path has too many nesting elements; nesting levels: %d", len(path))
 		}

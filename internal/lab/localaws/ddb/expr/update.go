@@ -84,6 +84,11 @@ func (u *Update) Paths(removed bool) []Path {
 	return paths
 }
 
+// Removes reports whether the update does nothing but remove. A nil Update does nothing at all.
+func (u *Update) Removes() bool {
+	return u != nil && !slices.ContainsFunc(u.actions, func(a action) bool { return a.verb == "SET" || a.verb == "ADD" })
+}
+
 // longName is what types are called where ADD and DELETE refuse them, and nowhere else.
 var longName = map[attr.Type]string{
 	attr.TypeS: "STRING", attr.TypeN: "NUMBER", attr.TypeB: "BINARY", attr.TypeBool: "BOOLEAN",
