@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/landfall-dev/landfall/internal/config"
+	"github.com/landfall-dev/landfall/internal/config/yamlconfig"
 )
 
 // Exit codes.
@@ -132,7 +133,7 @@ func badInput(err error) error { return &inputError{err} }
 
 // loadConfig reads a configuration, of either kind.
 func (a *app) loadConfig(path string, checks ...config.Check) (*config.Config, error) {
-	cfg, err := config.LoadFile(path, checks...)
+	cfg, err := yamlconfig.LoadFile(path, checks...)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%w: name it with --config; landfall init writes one to begin with", err)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/landfall-dev/landfall/internal/config"
+	"github.com/landfall-dev/landfall/internal/config/yamlconfig"
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
@@ -93,7 +93,7 @@ func deployed(t *testing.T) (*patient, *region) {
 		schema.OutboxTableOutput: "landfall-outbox", schema.ReceiptsTableOutput: "landfall-receipts", schema.ControlTableOutput: "landfall-control",
 		schema.QueuePrefixOutput: "landfall",
 	}}
-	cfg, err := config.ParseYAML("", []byte(p.config))
+	cfg, err := yamlconfig.Parse("", []byte(p.config))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +217,7 @@ func TestNothingIsWrittenByTheDoctor(t *testing.T) {
 func TestAwayFromTheDeskNothingIsForgiven(t *testing.T) {
 	t.Parallel()
 	p, _ := deployed(t)
-	cfg, err := config.ParseYAML("", []byte(p.config))
+	cfg, err := yamlconfig.Parse("", []byte(p.config))
 	if err != nil {
 		t.Fatal(err)
 	}

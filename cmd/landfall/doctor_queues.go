@@ -36,8 +36,9 @@ func (e *examination) queues(ctx context.Context, members map[string][]routing.C
 		e.consumerQueues(ctx, q, name, members[name])
 	}
 	for _, name := range e.cfg.Names() {
-		if d := e.cfg.Destinations[name]; d.SQS != nil && !d.Retired {
-			e.queue(ctx, q, "destination "+name, d.Queue)
+		d := e.cfg.Destinations[name]
+		if to, ok := d.Target.(*config.SQS); ok && !d.Retired {
+			e.queue(ctx, q, "destination "+name, to.Queue)
 		}
 	}
 }

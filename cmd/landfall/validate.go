@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -106,17 +105,8 @@ func summary(cfg *config.Config) [][]string {
 
 // target is where a destination's rows go; a URL is without its query, where services are given tokens.
 func target(d config.Destination) string {
-	switch {
-	case d.Retired:
+	if d.Retired {
 		return "(retired)"
-	case d.SQS != nil:
-		return d.Queue
-	case d.Group != "":
-		return d.Group
 	}
-	u, err := url.Parse(d.URL)
-	if err != nil {
-		return ""
-	}
-	return u.Scheme + "://" + u.Host + u.EscapedPath()
+	return d.Target.String()
 }

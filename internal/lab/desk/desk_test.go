@@ -6,7 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
-	"github.com/landfall-dev/landfall/internal/config"
+	"github.com/landfall-dev/landfall/internal/config/yamlconfig"
 	"github.com/landfall-dev/landfall/internal/lab/desk"
 	"github.com/landfall-dev/landfall/internal/lab/localaws"
 )
@@ -18,7 +18,7 @@ func TestNothingIsLeftAtAnEndpointThatGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { aws.Close() })
-	cfg, err := config.ParseYAML("landfall.yaml", []byte("groups: {g: {accept: explicit, route: weighted, consumers: {a: {sqs: queue-a}}}}"))
+	cfg, err := yamlconfig.Parse("landfall.yaml", []byte("groups: {g: {accept: explicit, route: weighted, consumers: {a: {sqs: queue-a}}}}"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
-	"github.com/landfall-dev/landfall/internal/config"
+	"github.com/landfall-dev/landfall/internal/config/yamlconfig"
 	"github.com/landfall-dev/landfall/internal/lab/devstack"
 	"github.com/landfall-dev/landfall/internal/lab/localaws"
 	"github.com/landfall-dev/landfall/internal/lab/localaws/ledger"
@@ -43,7 +43,7 @@ const receiptsTable, controlTable = "test-receipts", "test-control"
 // consumers.
 func NewRouter(t *testing.T, prefix, yaml string, queues ...string) *Router {
 	t.Helper()
-	cfg, err := config.ParseYAML("landfall.yaml", []byte(yaml))
+	cfg, err := yamlconfig.Parse("landfall.yaml", []byte(yaml))
 	if err != nil {
 		t.Fatal(err)
 	}
