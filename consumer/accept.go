@@ -142,7 +142,7 @@ func MessageID(msg types.Message) string {
 
 // What groups and messages are called.
 var (
-	groupName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
+	groupName = regexp.MustCompile("^" + schema.NamePattern + "$")
 	messageID = regexp.MustCompile(`^[!-~]{1,128}$`)
 )
 

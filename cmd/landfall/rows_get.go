@@ -64,7 +64,7 @@ func (a *app) rowsGet(ctx context.Context, args []string, payload bool) error {
 	return a.printTable(details(v))
 }
 
-var rowName = regexp.MustCompile(`^([a-z0-9][a-z0-9-]{0,62})/[0-9a-f]{16}$`)
+var rowName = regexp.MustCompile("^(" + schema.NamePattern + ")/[0-9a-f]{16}$")
 
 // find makes an ID of the arguments, by a scan if they are a name: it is a hash, and no index has it.
 func (t *ourTable) find(ctx context.Context, args []string) (outbox.ID, error) {

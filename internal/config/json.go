@@ -112,9 +112,9 @@ func (d *Destination) UnmarshalJSON(src []byte) error {
 	}
 	kind := kindFor(slices.Sorted(maps.Keys(keys)))
 	own := map[string]json.RawMessage{}
-	for name, value := range keys {
+	for _, name := range slices.Sorted(maps.Keys(keys)) {
 		if kind.Keys.Key(name) != nil {
-			own[name] = value
+			own[name] = keys[name]
 			delete(keys, name)
 		} else if other := kind.table().Foreign[name]; other != "" {
 			return fmt.Errorf("%s: key of kind %s in a destination of kind %s", name, other, kind.Name)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/landfall-dev/landfall/internal/outbox"
+	"github.com/landfall-dev/landfall/internal/schema"
 )
 
 // Bounds of texts, in bytes, and of numbers of headers.
@@ -16,9 +17,6 @@ const (
 	maxHeaderValue = 8000
 	maxHeaders     = 100
 )
-
-// namePattern is what [outbox.ValidateDestination] accepts, for the JSON Schema.
-const namePattern = "^[a-z0-9][a-z0-9-]{0,62}$"
 
 // Patterns of names that AWS gives. Each source stands beside it.
 const (
@@ -92,7 +90,7 @@ func named(t *Table) Type {
 
 // NameType is what destinations, groups and consumers are called.
 var nameType = Type{
-	Want: "a name", Define: "name", Schema: `{"pattern": "` + namePattern + `"}`,
+	Want: "a name", Define: "name", Schema: `{"pattern": "^` + schema.NamePattern + `$"}`,
 	Check: func(name string) string {
 		if outbox.ValidateDestination(name) != nil {
 			return fmt.Sprintf("%s cannot be a name; write 1 to 63 lower-case letters, digits and hyphens, not beginning with a hyphen", Quote(name))

@@ -224,7 +224,7 @@ func groupKey(group string) string { return schema.GroupScope + schema.Separator
 func memberKey(id string) string   { return schema.MemberItem + schema.Separator + id }
 
 // name is how groups and consumers are called, as configurations have it.
-var name = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
+var name = regexp.MustCompile("^" + schema.NamePattern + "$")
 
 func checkName(what, s string) error {
 	if !name.MatchString(s) {

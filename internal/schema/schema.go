@@ -29,6 +29,9 @@ const (
 	ConfigFile = "landfall.json"
 )
 
+// NamePattern is what names of destinations, groups and consumers match as a whole.
+const NamePattern = "[a-z0-9][a-z0-9-]{0,62}"
+
 // LaneIndex is the outbox table's only index: partition key Lane, sort key LaneAt, KEYS_ONLY. It is sparse: a row
 // without a lane (a completed one) is not in it.
 const LaneIndex = "lane-index"
