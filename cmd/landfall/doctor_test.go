@@ -139,7 +139,7 @@ func TestNothingThatIsBrokenIsCalledSound(t *testing.T) {
 		subject, message string
 	}{
 		"nothing":       {func(*patient) {}, "", "", ""},
-		"configuration": {func(p *patient) { p.config = "destinations: {a: {http: \"https://x\"}}" }, isBad, "configuration", "deduplicates: is missing"},
+		"configuration": {func(p *patient) { p.config = "destinations: {a: {http: \"https://x\"}}" }, isBad, "configuration", "deduplicates: missing"},
 		"endpoint":      {func(p *patient) { p.endpoint = "http://127.0.0.1:1" }, isBad, "endpoint", "connection refused"},
 		"no table":      {func(p *patient) { delete(p.tables, "receipts") }, isBad, "table landfall-receipts", "there is none of that name"},
 		"key":           {func(p *patient) { p.tables["control"] = routingdb.ReceiptsTable("landfall-control") }, isBad, "table landfall-control", "its key is pk (S), not pk (S), sk (S)"},

@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "write the golden files instead of compa
 const golden = "../../testdata/config"
 
 // Each NAME.yaml in testdata/config has either NAME.json, what it resolves to, or NAME.txt, its error.
-func TestNoConfigurationResolvesOrFailsDifferentlyThanItsGoldenFile(t *testing.T) {
+func TestConfigurationMatchesItsGoldenFile(t *testing.T) {
 	t.Parallel()
 	sources, err := filepath.Glob(filepath.Join(golden, "*.yaml"))
 	if err != nil || len(sources) == 0 {
@@ -67,7 +67,7 @@ func compare(t *testing.T, path, got string) {
 }
 
 // A resolved configuration must not change when it is read again, neither as JSON nor as YAML.
-func TestResolvingAgainChangesNothing(t *testing.T) {
+func TestResolvedConfigurationResolvesToItself(t *testing.T) {
 	t.Parallel()
 	resolved, err := filepath.Glob(filepath.Join(golden, "*.json"))
 	if err != nil || len(resolved) == 0 {
@@ -98,7 +98,7 @@ func TestResolvingAgainChangesNothing(t *testing.T) {
 }
 
 // A file that was resolved elsewhere or changed by hand must not get past the checks.
-func TestBadResolvedConfigurationIsNotLoaded(t *testing.T) {
+func TestBadResolvedConfigurationIsRefused(t *testing.T) {
 	t.Parallel()
 	const good = `{"concurrency":16,"destinations":{"a":{"attempts":5,"backoff":{"factor":4,"first":"1s","max":"1m"},"concurrency":4,` +
 		`"head_start":"5s","late_arrival":"10m","retention":"7d","send_timeout":"30s","shards":1,"deduplicates":"never","retired":false,` +
@@ -135,7 +135,7 @@ func TestBadResolvedConfigurationIsNotLoaded(t *testing.T) {
 	}
 }
 
-func TestPolicyLosesNoSetting(t *testing.T) {
+func TestPolicyKeepsEverySetting(t *testing.T) {
 	t.Parallel()
 	cfg, err := yamlconfig.LoadFile(filepath.Join(golden, "everything.yaml"))
 	if err != nil {
@@ -162,7 +162,7 @@ func TestPolicyLosesNoSetting(t *testing.T) {
 	}
 }
 
-func TestUselessSettingsAreNotPassedOverInSilence(t *testing.T) {
+func TestUselessSettingsAreWarnedOf(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		keys string

@@ -94,7 +94,7 @@ func member(keys string) string {
 // ofTwo are mistakes in badGroups that no JSON Schema can see; see beyond.
 var ofTwo = []string{"11h1s", "max_wait: 4d", "29s", "999ms", "-ingress-", "south", "{1:"}
 
-func TestBadGroupsAreNotAccepted(t *testing.T) {
+func TestBadGroupsAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, tt := range badGroups {
 		src := "groups:\n  couriers: " + tt.value + "\n  others: {accept: explicit, route: weighted}\n"
@@ -110,8 +110,7 @@ func TestBadGroupsAreNotAccepted(t *testing.T) {
 	}
 }
 
-// TestConsumersThatAreTwoAreNotTakenForOne.
-func TestConsumersThatAreTwoAreNotTakenForOne(t *testing.T) {
+func TestConsumersWithDifferentTargetsAreAccepted(t *testing.T) {
 	t.Parallel()
 	for _, consumers := range []string{
 		`{north: {sqs: a}, south: {lambda: a}}`,
@@ -124,7 +123,7 @@ func TestConsumersThatAreTwoAreNotTakenForOne(t *testing.T) {
 	}
 }
 
-func TestBadResolvedGroupsAreNotLoaded(t *testing.T) {
+func TestBadResolvedGroupsAreRefused(t *testing.T) {
 	t.Parallel()
 	const good = `{"concurrency":16,"destinations":{},"log_successes":0,"parallelism":1,"groups":{"a":{"accept":"explicit",` +
 		`"accept_timeout":"30s","max_wait":"1h","route":{"cel":"true"},"consumers":{"b":{"sqs":"q","weight":1}}}}}`
@@ -152,7 +151,7 @@ func TestBadResolvedGroupsAreNotLoaded(t *testing.T) {
 	}
 }
 
-func TestPolicyOfAGroupLosesNothing(t *testing.T) {
+func TestPolicyOfAGroupKeepsEverySetting(t *testing.T) {
 	t.Parallel()
 	cfg, err := yamlconfig.Parse("f", []byte("groups:\n  a: {accept: on_delivery, accept_timeout: 2m, max_wait: 3h, route: weighted}\n  b: {accept: explicit, route: weighted}\n"))
 	if err != nil {
@@ -169,7 +168,7 @@ func TestPolicyOfAGroupLosesNothing(t *testing.T) {
 	}
 }
 
-func TestGroupsThatGiveUpEarlyAreNotPassedOverInSilence(t *testing.T) {
+func TestGroupsThatGiveUpEarlyAreWarnedOf(t *testing.T) {
 	t.Parallel()
 	for keys, warns := range map[string]bool{
 		"accept_timeout: 4s, max_wait: 1h":   false, // 900 times

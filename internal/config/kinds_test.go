@@ -48,7 +48,7 @@ var badTargets = []struct {
 	{`{group: couriers, method: PUT}`, `method: only destinations of kind http have this key, and this one is of kind group`, false},
 }
 
-func TestBadTargetsAreNotAccepted(t *testing.T) {
+func TestBadTargetsAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, tt := range badTargets {
 		src := "destinations:\n  pay: " + tt.value + "\ngroups:\n  couriers: {accept: explicit, route: least_loaded}\n"
@@ -64,7 +64,7 @@ func TestBadTargetsAreNotAccepted(t *testing.T) {
 	mustRefuse(t, "destinations:\n  pay: {group: couriers}\n", `unknown group "couriers"; this file has no groups: add it under groups`)
 }
 
-func TestBadResolvedTargetsAreNotLoaded(t *testing.T) {
+func TestBadResolvedTargetsAreRefused(t *testing.T) {
 	t.Parallel()
 	src := "destinations:\n  a: {sqs: q, deduplicates: never}\n  b: {group: g}\ngroups:\n  g: {accept: explicit, route: least_loaded}\n"
 	cfg, err := yamlconfig.Parse("f", []byte(src))
@@ -91,7 +91,7 @@ func TestBadResolvedTargetsAreNotLoaded(t *testing.T) {
 }
 
 // While there is its receipt, a new row under an old key would be taken for the old message, and be lost.
-func TestNoRowOfAGroupIsForgottenBeforeItsMessage(t *testing.T) {
+func TestRowsOfAGroupOutliveTheirMessages(t *testing.T) {
 	t.Parallel()
 	const file = "destinations: {c: {group: g}}\ngroups: {g: {accept: explicit, route: least_loaded}}\n"
 	for defaults, want := range map[string]time.Duration{
@@ -108,7 +108,7 @@ func TestNoRowOfAGroupIsForgottenBeforeItsMessage(t *testing.T) {
 }
 
 // A minute is for AWS's own, unless the file says otherwise; a group's four days are nobody's to change.
-func TestLateArrivalIsNotThatOfAnotherKind(t *testing.T) {
+func TestLateArrivalFollowsTheKind(t *testing.T) {
 	t.Parallel()
 	const file = "destinations: {a: {http: https://x, deduplicates: never}, b: {sqs: q, deduplicates: never}, c: {group: g}, d: {sqs: p, deduplicates: never, late_arrival: 3m}}\n" +
 		"groups: {g: {accept: explicit, route: least_loaded}}\n"
@@ -128,7 +128,7 @@ func TestLateArrivalIsNotThatOfAnotherKind(t *testing.T) {
 	}
 }
 
-func TestAFIFOQueueIsNotTrustedForLongerThanItRemembersInSilence(t *testing.T) {
+func TestLongWindowOfAFIFOQueueIsWarnedOf(t *testing.T) {
 	t.Parallel()
 	for keys, warns := range map[string]bool{
 		"sqs: q.fifo, deduplicates: 5m":     false,

@@ -170,7 +170,7 @@ var badValues = []struct {
 }
 
 // Whatever is wrong with one value, the error must name its place and say what is allowed.
-func TestBadValuesAreNotAccepted(t *testing.T) {
+func TestBadValuesAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, tt := range badValues {
 		t.Run(tt.value, func(t *testing.T) {
@@ -180,7 +180,7 @@ func TestBadValuesAreNotAccepted(t *testing.T) {
 	}
 }
 
-func TestOneMistakeIsNotReportedTwice(t *testing.T) {
+func TestOneMistakeIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	for _, src := range []string{
 		"destinations:\n  pay: {http: https://x, deduplicates: 24}\n",
@@ -200,7 +200,7 @@ func TestOneMistakeIsNotReportedTwice(t *testing.T) {
 }
 
 // What YAML has beyond plain keys and values, and what is no YAML at all, must not be taken for a configuration.
-func TestNothingButPlainKeysAndValuesIsRead(t *testing.T) {
+func TestOtherYAMLThanKeysAndValuesIsRefused(t *testing.T) {
 	t.Parallel()
 	const valid = "destinations:\n  pay: {http: https://x, deduplicates: never}\n"
 	tests := []struct{ name, src, want string }{
@@ -267,7 +267,7 @@ func mustRefuse(t *testing.T, src, want string) {
 }
 
 // An error must not repeat what may be a credential, wherever it stands and whatever else is wrong.
-func TestErrorsDoNotRevealCredentials(t *testing.T) {
+func TestErrorsHideCredentials(t *testing.T) {
 	t.Parallel()
 	const secret = "hunter2"
 	for _, src := range []string{

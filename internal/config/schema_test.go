@@ -38,7 +38,7 @@ func fitsSchema(src []byte) error {
 	return fileSchema().Validate(document)
 }
 
-func TestNoGoodFileIsUnfitForTheSchema(t *testing.T) {
+func TestValidFilesFitTheSchema(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join(golden, "*.json"))
 	if err != nil || len(files) == 0 {
@@ -69,7 +69,7 @@ var beyond = []string{
 	"Host", "content-length", "transfer-encoding", "Content-Type", "idempotency-key", "x-a",
 }
 
-func TestNoBadValueFitsTheSchema(t *testing.T) {
+func TestBadValuesDoNotFitTheSchema(t *testing.T) {
 	t.Parallel()
 	for _, c := range badValues {
 		fits := fitsSchema([]byte("destinations:\n  pay: "+c.value+"\n")) == nil
@@ -85,9 +85,9 @@ const least = `{"destinations": {"pay": {"http": "https://x", "deduplicates": "n
   "lookup": {"http": "https://x/{remote_ref}", "secret": {"name": "s"}, "rules": [{"status": 404, "then": "not_found"}]}}},
   "groups": {"couriers": {"accept": "explicit", "route": "least_loaded", "consumers": {"north": {"sqs": "courier-north"}}}}}`
 
-// TestTheSchemaIsNotOlderThanTheCode holds every key, word, bound and default of the schema against what reading a
+// TestSchemaAgreesWithTheReader holds every key, word, bound and default of the schema against what reading a
 // file does.
-func TestTheSchemaIsNotOlderThanTheCode(t *testing.T) {
+func TestSchemaAgreesWithTheReader(t *testing.T) {
 	t.Parallel()
 	cfg, err := yamlconfig.Parse("f", []byte(least))
 	if err != nil {
