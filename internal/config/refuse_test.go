@@ -14,7 +14,7 @@ var badValues = []struct {
 	value string // in place of the destination's keys, {...}
 	want  string // place and message
 }{
-	{`{deduplicates: never}`, `2:3: destinations.pay.http: missing; a destination needs http (a URL), sqs (a queue) or group (a group of`},
+	{`{deduplicates: never}`, `2:3: destinations.pay.http: missing; a destination needs http (a URL), sqs (a queue)`},
 	{`{http: https://x}`, `2:3: destinations.pay.deduplicates: missing; write never, always or a duration, such as 24h: how long this`},
 	{`{http: https://x, deduplicates: 24}`, `2:40: destinations.pay.deduplicates: 24 has no unit; did you mean 24h? (or never, or always)`},
 	{`{http: https://x, deduplicates: 0}`, `destinations.pay.deduplicates: 0 is not a duration here; write never`},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/big"
 	"os"
 	"path/filepath"
@@ -181,7 +182,7 @@ func get(t *testing.T, document []byte, path []string) any {
 }
 
 // ofOtherKinds are keys of destinations that the one of least cannot have: it is of kind http.
-var ofOtherKinds = []string{"base64", "group", "sqs"}
+var ofOtherKinds = slices.Collect(maps.Keys(config.File.Key("destinations").Type.Of.Keys.For([]string{"http"}).Foreign))
 
 // keys compares the keys of a place with those that the error for a key that nobody knows allows.
 func keys(t *testing.T, path []string, s *jsonschema.Schema) {
