@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/landfall-dev/landfall/internal/config"
 	"github.com/landfall-dev/landfall/internal/config/yamlconfig"
 )
 
