@@ -44,8 +44,8 @@ func LoadConfig(path string) (Config, error) {
 	cfg := Config{Table: table(), Destinations: make(map[string]Destination, len(resolved.Destinations))}
 	for name, d := range resolved.Destinations {
 		to := Destination{HeadStart: time.Duration(d.HeadStart), Kind: d.Kind(), Retired: d.Retired, Shards: d.Shards}
-		if d.HTTP != nil {
-			to.Headers = d.RowHeaders
+		if h, ok := d.Target.(*config.HTTP); ok {
+			to.Headers = h.RowHeaders
 		}
 		cfg.Destinations[name] = to
 	}

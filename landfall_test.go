@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/landfall-dev/landfall"
-	"github.com/landfall-dev/landfall/internal/config"
+	"github.com/landfall-dev/landfall/internal/config/yamlconfig"
 	"github.com/landfall-dev/landfall/internal/schema"
 	"github.com/landfall-dev/landfall/landfalltest"
 )
@@ -317,7 +317,7 @@ func TestRowLogsOnlyItsName(t *testing.T) {
 
 // TestLoadConfigAgreesWithTheFunctions loads what the build resolved.
 func TestLoadConfigAgreesWithTheFunctions(t *testing.T) {
-	resolved, err := config.ParseYAML("landfall.yaml", []byte(
+	resolved, err := yamlconfig.Parse("landfall.yaml", []byte(
 		"destinations:\n  charge: {http: 'https://api.example.com/c', deduplicates: 24h, shards: 3, row_headers: [X-Tenant]}\n"+
 			"  old: {http: 'https://old.example.com', deduplicates: never, retired: true}\n"))
 	if err != nil {

@@ -35,7 +35,7 @@ func TestDeployedCodeAndTheLaboratoryAreApart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	elsewhere := []string{module + "/internal/doctor", module + "/internal/eventsource"}
+	elsewhere := []string{module + "/internal/doctor", module + "/internal/eventsource", module + "/internal/config/yamlconfig"}
 	for pkg := range strings.FieldsSeq(string(out)) {
 		if !strings.HasPrefix(pkg, lab) && !slices.Contains(elsewhere, pkg) && !slices.Contains(deployed, pkg) {
 			t.Errorf("no function and no application imports %s: move it to internal/lab", pkg)
@@ -51,6 +51,40 @@ func TestDomainsImportNoAWS(t *testing.T) {
 			if strings.Contains(pkg, "aws") || pkg == module+"/internal/"+other {
 				t.Errorf("internal/%s imports %s", domain, pkg)
 			}
+		}
+	}
+}
+
+// TestRootPackageBringsFewModules: what an application that writes rows takes in, which must be neither a YAML parser
+// nor anything that only functions and the command line need.
+func TestRootPackageBringsFewModules(t *testing.T) {
+	t.Parallel()
+	const most = 7 // the AWS SDK's core, its client of DynamoDB with what that needs, and smithy-go
+	out, err := exec.Command("go", "list", "-deps", "-f", "{{if .Module}}{{.Module.Path}}{{end}}", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules := slices.DeleteFunc(strings.Fields(string(out)), func(path string) bool { return path == module })
+	slices.Sort(modules)
+	if modules = slices.Compact(modules); len(modules) > most {
+		t.Errorf("the root package brings %d modules, at most %d are allowed: %v", len(modules), most, modules)
+	}
+	for _, path := range modules {
+		for _, banned := range []string{"goccy", "aws-lambda-go", "cobra", "cel-go"} {
+			if strings.Contains(path, banned) {
+				t.Errorf("the root package brings %s", path)
+			}
+		}
+	}
+}
+
+// TestFunctionsReadResolvedConfigurationsAlone: the parser of landfall.yaml stays with the command line and the
+// infrastructure. (CEL brings another, which is not ours to leave out.)
+func TestFunctionsReadResolvedConfigurationsAlone(t *testing.T) {
+	t.Parallel()
+	for _, pkg := range deps(t, "./functions/...", "./consumer") {
+		if strings.Contains(pkg, "goccy") || strings.HasSuffix(pkg, "/yamlconfig") {
+			t.Errorf("a function or consumer imports %s", pkg)
 		}
 	}
 }

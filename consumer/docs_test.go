@@ -17,7 +17,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/landfall-dev/landfall/consumer"
-	"github.com/landfall-dev/landfall/internal/config"
+	"github.com/landfall-dev/landfall/internal/config/yamlconfig"
 	"github.com/landfall-dev/landfall/internal/routefn"
 	"github.com/landfall-dev/landfall/internal/routing"
 )
@@ -91,7 +91,7 @@ func TestSchemaAndCodeAcceptTheSameEnvelopes(t *testing.T) {
 func TestExamplesOfThePageWork(t *testing.T) {
 	t.Parallel()
 	for _, text := range blocks(t, "yaml") {
-		if _, err := config.ParseYAML("landfall.yaml", []byte(text)); err != nil {
+		if _, err := yamlconfig.Parse("landfall.yaml", []byte(text)); err != nil {
 			t.Error(err)
 		}
 	}

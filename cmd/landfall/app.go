@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/landfall-dev/landfall/internal/config"
+	"github.com/landfall-dev/landfall/internal/config/yamlconfig"
 	"github.com/landfall-dev/landfall/internal/doctor"
 )
 
@@ -199,7 +200,7 @@ func (a *app) loadConfig() (*config.Config, error) {
 
 // readConfig reads a configuration, a landfall.yaml or a resolved .json.
 func readConfig(path string, checks ...config.Check) (*config.Config, error) {
-	cfg, err := config.LoadFile(path, checks...)
+	cfg, err := yamlconfig.LoadFile(path, checks...)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%w: name it with --config, or write a first one with landfall init", err)
 	}

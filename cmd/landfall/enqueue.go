@@ -80,8 +80,8 @@ func writerConfig(cfg *config.Config, table string) landfall.Config {
 	to := landfall.Config{Table: table, Destinations: map[string]landfall.Destination{}}
 	for name, d := range cfg.Destinations {
 		destination := landfall.Destination{HeadStart: time.Duration(d.HeadStart), Kind: d.Kind(), Retired: d.Retired, Shards: d.Shards}
-		if d.HTTP != nil {
-			destination.Headers = d.RowHeaders
+		if h, ok := d.Target.(*config.HTTP); ok {
+			destination.Headers = h.RowHeaders
 		}
 		to.Destinations[name] = destination
 	}

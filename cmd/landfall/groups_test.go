@@ -116,7 +116,7 @@ func TestGroupChangesThatCannotWorkAreRefused(t *testing.T) {
 		{"consumers add couriers west --sqs courier-east", 2, "consumer east already has the target sqs:courier-east"},
 		{"consumers add couriers west --sqs w --weight 0", 2, "weight"},
 		{"consumers add couriers west --sqs w --max-in-flight -1", 2, "max_in_flight"},
-		{"consumers add couriers west --sqs w --tag a,a", 2, "is there twice"},
+		{"consumers add couriers west --sqs w --tag a,a", 2, "stands twice"},
 		{"consumers add couriers west --sqs w --lease -1m", 2, "--lease"},
 		{"consumers add couriers west --sqs w --by=", 2, "--by"},
 		{"consumers add nobody west --sqs w", 2, `unknown group "nobody"`},

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -104,19 +103,10 @@ func summary(cfg *config.Config) [][]string {
 
 // target is where a destination's rows go. A URL is shown without its query, which may hold a token.
 func target(d config.Destination) string {
-	switch {
-	case d.Retired:
+	if d.Retired {
 		return "(retired)"
-	case d.SQS != nil:
-		return d.Queue
-	case d.Group != "":
-		return d.Group
 	}
-	u, err := url.Parse(d.URL)
-	if err != nil {
-		return ""
-	}
-	return u.Scheme + "://" + u.Host + u.EscapedPath()
+	return d.Target.String()
 }
 
 // fitsInFlight reports the groups that have more messages in flight than SQS allows, at a rate in messages a second.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/landfall-dev/landfall/internal/config"
+	"github.com/landfall-dev/landfall/internal/config/yamlconfig"
 	"github.com/landfall-dev/landfall/internal/routefn"
 )
 
@@ -71,7 +72,7 @@ func TestExpressionThatDoesNotCompileIsInvalid(t *testing.T) {
 	if got := execute(t, "", "validate", path); got.code != 1 || !strings.Contains(got.stderr, want) {
 		t.Errorf("exit code %d: %s\nwant in it: %s", got.code, got.stderr, want)
 	}
-	cfg, err := config.ParseYAML("f", []byte(bad))
+	cfg, err := yamlconfig.Parse("f", []byte(bad))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +102,7 @@ func TestRoutesOfTheConfigurationAreThoseOfTheRouter(t *testing.T) {
 		t.Errorf("the format has %s, but: %v", list, err)
 	}
 	var problems *config.Error
-	if _, err := config.ParseYAML("f", []byte("groups: {a: {accept: explicit, route: '?'}}")); !errors.As(err, &problems) {
+	if _, err := yamlconfig.Parse("f", []byte("groups: {a: {accept: explicit, route: '?'}}")); !errors.As(err, &problems) {
 		t.Errorf("error = %v", err)
 	}
 }

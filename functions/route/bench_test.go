@@ -17,7 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/landfall-dev/landfall/functions/internal/setup"
-	"github.com/landfall-dev/landfall/internal/config"
+	"github.com/landfall-dev/landfall/internal/config/yamlconfig"
 	"github.com/landfall-dev/landfall/internal/lab/localaws"
 	"github.com/landfall-dev/landfall/internal/lab/localaws/faults"
 	"github.com/landfall-dev/landfall/internal/lab/localaws/ledger"
@@ -71,7 +71,7 @@ func inBubble(t *testing.T, yaml string, test func(b *bench)) {
 				t.Fatal(err)
 			}
 		}
-		cfg, err := config.ParseYAML("landfall.yaml", []byte(yaml))
+		cfg, err := yamlconfig.Parse("landfall.yaml", []byte(yaml))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/landfall-dev/landfall/functions/internal/setup"
-	"github.com/landfall-dev/landfall/internal/config"
+	"github.com/landfall-dev/landfall/internal/config/yamlconfig"
 	"github.com/landfall-dev/landfall/internal/lab/localaws/faults"
 	"github.com/landfall-dev/landfall/internal/routing"
 	"github.com/landfall-dev/landfall/internal/routingdb"
@@ -109,7 +109,7 @@ func TestDeclinedMessageMovesOnAtOnce(t *testing.T) {
 // withFunctions is a forwarder whose functions fail, or are not there, by their names.
 func (b *bench) withFunctions(yaml string) routing.Forwarder {
 	b.Helper()
-	cfg, err := config.ParseYAML("landfall.yaml", []byte(yaml))
+	cfg, err := yamlconfig.Parse("landfall.yaml", []byte(yaml))
 	if err != nil {
 		b.Fatal(err)
 	}

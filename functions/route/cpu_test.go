@@ -20,7 +20,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/landfall-dev/landfall/functions/internal/setup"
-	"github.com/landfall-dev/landfall/internal/config"
+	"github.com/landfall-dev/landfall/internal/config/yamlconfig"
 	"github.com/landfall-dev/landfall/internal/lab/functiontest"
 )
 
@@ -50,7 +50,7 @@ func BenchmarkMessage(b *testing.B) {
 		})
 	}
 
-	cfg, err := config.ParseYAML("landfall.yaml", []byte(couriers))
+	cfg, err := yamlconfig.Parse("landfall.yaml", []byte(couriers))
 	if err != nil {
 		b.Fatal(err)
 	}

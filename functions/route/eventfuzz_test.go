@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/landfall-dev/landfall/functions/internal/setup"
-	"github.com/landfall-dev/landfall/internal/config"
+	"github.com/landfall-dev/landfall/internal/config/yamlconfig"
 	"github.com/landfall-dev/landfall/internal/routing"
 )
 
@@ -30,7 +30,7 @@ func FuzzEvent(f *testing.F) {
 	} {
 		f.Add([]byte(event))
 	}
-	cfg, err := config.ParseYAML("landfall.yaml", []byte(couriers))
+	cfg, err := yamlconfig.Parse("landfall.yaml", []byte(couriers))
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -24,7 +24,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/landfall-dev/landfall/functions/internal/setup"
-	"github.com/landfall-dev/landfall/internal/config"
+	"github.com/landfall-dev/landfall/internal/config/yamlconfig"
 	"github.com/landfall-dev/landfall/internal/eventsource"
 	"github.com/landfall-dev/landfall/internal/lab/functiontest"
 	"github.com/landfall-dev/landfall/internal/observe"
@@ -139,7 +139,7 @@ func TestStallsAreRememberedAcrossInvocations(t *testing.T) {
 // newHandler is the function with a store on a client, and a destination with a sender.
 func newHandler(tb testing.TB, client outboxdb.Client, sender outbox.Sender) *handler {
 	tb.Helper()
-	cfg, err := config.ParseYAML("landfall.yaml", []byte("destinations:\n  charge: {http: 'https://example.com', deduplicates: never}\n"))
+	cfg, err := yamlconfig.Parse("landfall.yaml", []byte("destinations:\n  charge: {http: 'https://example.com', deduplicates: never}\n"))
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 
 	"github.com/landfall-dev/landfall/internal/config"
+	"github.com/landfall-dev/landfall/internal/config/yamlconfig"
 	"github.com/landfall-dev/landfall/internal/routefn"
 	"github.com/landfall-dev/landfall/internal/schema"
 )
@@ -26,7 +27,7 @@ func (b *builder) load() (err error) {
 	if b.joins, err = parseJoins(b.props.ConsumerTargets); err != nil {
 		return err
 	}
-	if b.config, err = config.LoadFile(b.props.ConfigFile, config.Expressions(routefn.CheckCEL), b.queueNames, b.regions); err != nil {
+	if b.config, err = yamlconfig.LoadFile(b.props.ConfigFile, config.Expressions(routefn.CheckCEL), b.queueNames, b.regions); err != nil {
 		return err
 	}
 	if b.resolved, err = b.config.Resolved(); err != nil {
@@ -77,11 +78,8 @@ func (b *builder) regions(cfg *config.Config) (problems []config.Problem) {
 	}
 	for _, name := range cfg.Names() {
 		path, d := "destinations."+name, cfg.Destinations[name]
-		if d.SQS != nil {
-			check(path+".sqs", d.Queue)
-		}
-		if d.HTTP != nil && d.Secret != nil {
-			check(path+".secret", d.Secret.Name)
+		for key, name := range d.Target.Names() {
+			check(path+"."+key, name)
 		}
 		if d.Lookup != nil {
 			check(path+".lookup.lambda", d.Lookup.Lambda)

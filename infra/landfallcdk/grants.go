@@ -25,12 +25,24 @@ func (b *builder) lanes() grant {
 	return grant{"Lanes", []thing{{arn: b.indexARN()}}, []string{"dynamodb:Query"}}
 }
 
-// sends is what reaching the destinations takes.
-func (b *builder) sends() []grant {
-	return []grant{
-		{"Queues", b.destinationQueues(), []string{"sqs:GetQueueUrl", "sqs:SendMessage"}},
-		b.secrets(sentSecrets(b.config)),
+// sends is what reaching the destinations takes, one grant for each kind of thing. Retired destinations are never
+// sent to.
+func (b *builder) sends() (all []grant) {
+	for _, of := range sendsTo {
+		var targets []config.Target
+		for _, d := range b.config.Destinations {
+			if d.Kind() == of.kind && !d.Retired {
+				targets = append(targets, d.Target)
+			}
+		}
+		g := of.grant(b, targets)
+		if same := slices.IndexFunc(all, func(other grant) bool { return other.sid == g.sid }); same >= 0 {
+			all[same].on = append(all[same].on, g.on...)
+			continue
+		}
+		all = append(all, g)
 	}
+	return all
 }
 
 func (b *builder) dispatchGrants() []grant {
@@ -88,32 +100,43 @@ func (b *builder) invokes(names []string) grant {
 	return grant{"Functions", b.named("lambda", names), []string{"lambda:InvokeFunction"}}
 }
 
-// destinationQueues are the queues that rows go to. Retired destinations are never sent to.
-func (b *builder) destinationQueues() []thing {
-	var queues, groups []string
-	for _, d := range b.config.Destinations {
-		switch {
-		case d.Retired:
-		case d.SQS != nil:
-			queues = append(queues, d.Queue)
-		case d.Group != "":
-			groups = append(groups, d.Group)
+// sendsTo is, by kind of destination, what sending to these targets takes. Each is given all targets of its kind, by
+// the names that the configuration has for them.
+var sendsTo = []struct {
+	kind  string
+	grant func(b *builder, targets []config.Target) grant
+}{
+	{"sqs", func(b *builder, targets []config.Target) grant {
+		return sendMessage(b.named("sqs", texts(targets)))
+	}},
+	{"group", func(b *builder, targets []config.Target) (g grant) {
+		var queues []thing
+		for _, group := range texts(targets) {
+			queues = append(queues, thing{arn: b.queues[group].ingress.QueueArn()})
 		}
-	}
-	all := b.named("sqs", distinct(queues))
-	for _, group := range distinct(groups) {
-		all = append(all, thing{arn: b.queues[group].ingress.QueueArn()})
-	}
-	return all
+		return sendMessage(queues)
+	}},
+	{"http", func(b *builder, targets []config.Target) grant {
+		var names []string
+		for _, t := range targets {
+			if s := t.(*config.HTTP).Secret; s != nil {
+				names = append(names, s.Name)
+			}
+		}
+		return b.secrets(distinct(names))
+	}},
 }
 
-func sentSecrets(cfg *config.Config) (names []string) {
-	for _, d := range cfg.Destinations {
-		if d.HTTP != nil && d.Secret != nil && !d.Retired {
-			names = append(names, d.Secret.Name)
-		}
+func sendMessage(queues []thing) grant {
+	return grant{"Queues", queues, []string{"sqs:GetQueueUrl", "sqs:SendMessage"}}
+}
+
+// texts are the targets as the configuration has them, sorted and without repetitions.
+func texts(targets []config.Target) (all []string) {
+	for _, t := range targets {
+		all = append(all, t.String())
 	}
-	return distinct(names)
+	return distinct(all)
 }
 
 func askedSecrets(cfg *config.Config) (names []string) {

@@ -1,10 +1,11 @@
 // Package config reads landfall.yaml, what a person writes, and landfall.json, the same with every default filled
 // in, which the build writes and the functions read.
 //
-// Both have the same keys, so a resolved configuration is also a valid landfall.yaml that resolves to itself. Whatever
-// is wrong is reported in one go, with the place and what would be right; see [Error].
+// Each kind of mapping has a [Table] that describes its keys. Both files have the same keys, so a resolved configuration
+// is also a valid landfall.yaml that resolves to itself. All problems are reported together; see [Error].
 //
-// The package knows neither AWS nor how anything is sent. Names in a configuration are not looked up anywhere.
+// The package knows neither AWS nor how anything is sent, and does not look up names. It does not read YAML either, so
+// that functions and applications need no YAML parser: that is package yamlconfig.
 package config
 
 import (
@@ -41,7 +42,7 @@ type Destination struct {
 
 	// AllowPrivate lets the URL, and the lookup's, lead to loopback and private addresses. Defaults to false.
 	AllowPrivate bool `json:"allow_private"`
-	// Deduplicates is for how long the remote recognises a repeated idempotency key. It has no default: nobody but
+	// Deduplicates is for how long the remote recognises a repeated idempotency key. It has no default: only
 	// the destination's owner knows. For kind group it is always [GroupWindow].
 	Deduplicates Window `json:"deduplicates"`
 	// Lookup asks what became of rows whose outcome is not known; nil: a person decides.
@@ -49,11 +50,8 @@ type Destination struct {
 	// Retired destinations are never claimed any more. Defaults to false.
 	Retired bool `json:"retired"`
 
-	// Group is the routing group that rows are handed to, for a destination of kind group; else "".
-	Group string `json:"group,omitempty"`
-	// HTTP is set for a destination of kind http, and SQS for one of kind sqs.
-	*HTTP
-	*SQS
+	// Target is where rows go, with what the destination's kind alone has: [*HTTP], [*SQS] or [*ToGroup].
+	Target Target `json:"-"`
 }
 
 // Settings are the keys that `defaults` and each destination have in common.
@@ -87,32 +85,6 @@ type Backoff struct {
 	Max Duration `json:"max"`
 }
 
-// HTTP is what a destination of kind http has besides.
-type HTTP struct {
-	// URL is absolute, http or https, fixed.
-	URL string `json:"http"`
-	// Headers go with every request. Names are in canonical form.
-	Headers map[string]string `json:"headers,omitempty"`
-	// KeyHeader carries the idempotency key. Defaults to Idempotency-Key.
-	KeyHeader string `json:"key_header"`
-	// Method is POST, PUT, PATCH or DELETE. Defaults to POST.
-	Method string `json:"method"`
-	// RemoteRef says where an answer names the effect; nil: it does not.
-	RemoteRef *RemoteRef `json:"remote_ref,omitempty"`
-	// RowHeaders are the headers that a row may bring along, in canonical form. Defaults to none.
-	RowHeaders []string `json:"row_headers,omitempty"`
-	// Secret is one more header, its value kept in Secrets Manager; nil: there is none.
-	Secret *Secret `json:"secret,omitempty"`
-	// Statuses, 200 to 599, whose meaning is not the one that is usual in HTTP.
-	Statuses map[int]Outcome `json:"statuses,omitempty"`
-}
-
-// RemoteRef is one of: a header of the answer, or a JSON pointer (RFC 6901) into its body.
-type RemoteRef struct {
-	Header  string `json:"header,omitempty"`
-	Pointer string `json:"pointer,omitempty"`
-}
-
 // Defaults of this package; those of single destinations are the domain's.
 const (
 	DefaultConcurrency  = 16
@@ -122,33 +94,6 @@ const (
 	DefaultMethod       = "POST"
 	DefaultParallelism  = 1
 )
-
-func builtin() Config {
-	return Config{
-		Concurrency:  DefaultConcurrency,
-		Destinations: map[string]Destination{},
-		LogSuccesses: DefaultLogSuccesses,
-		Parallelism:  DefaultParallelism,
-	}
-}
-
-func builtinSettings() Settings {
-	p := outbox.Policy{}.WithDefaults()
-	return Settings{
-		Attempts: p.Attempts,
-		Backoff: Backoff{
-			Factor: p.Backoff.Factor,
-			First:  Duration(p.Backoff.First),
-			Max:    Duration(p.Backoff.Max),
-		},
-		Concurrency: p.Concurrency,
-		HeadStart:   DefaultHeadStart,
-		LateArrival: Duration(p.LateArrival),
-		Retention:   Duration(p.Retention),
-		SendTimeout: Duration(p.SendTimeout),
-		Shards:      p.Shards,
-	}
-}
 
 // Policy is the destination as the domain sees it.
 func (d Destination) Policy() outbox.Policy {
@@ -175,12 +120,14 @@ func (c *Config) Names() []string { return slices.Sorted(maps.Keys(c.Destination
 
 // Resolved is landfall.json: every value written out, keys in a fixed order, the same bytes for the same meaning.
 func (c *Config) Resolved() ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // URLs stay readable
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(c); err != nil {
+	compact, err := encode(c)
+	if err != nil {
 		return nil, fmt.Errorf("encode configuration: %w", err)
 	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, compact, "", "  "); err != nil {
+		return nil, fmt.Errorf("encode configuration: %w", err)
+	}
+	b.WriteByte('\n')
 	return b.Bytes(), nil
 }

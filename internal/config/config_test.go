@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/landfall-dev/landfall/internal/config"
+	"github.com/landfall-dev/landfall/internal/config/yamlconfig"
 	"github.com/landfall-dev/landfall/internal/outbox"
 )
 
@@ -20,7 +21,7 @@ var update = flag.Bool("update", false, "write the golden files instead of compa
 const golden = "../../testdata/config"
 
 // Each NAME.yaml in testdata/config has either NAME.json, what it resolves to, or NAME.txt, its error.
-func TestNoConfigurationResolvesOrFailsDifferentlyThanItsGoldenFile(t *testing.T) {
+func TestConfigurationMatchesItsGoldenFile(t *testing.T) {
 	t.Parallel()
 	sources, err := filepath.Glob(filepath.Join(golden, "*.yaml"))
 	if err != nil || len(sources) == 0 {
@@ -34,7 +35,7 @@ func TestNoConfigurationResolvesOrFailsDifferentlyThanItsGoldenFile(t *testing.T
 			if err != nil {
 				t.Fatal(err)
 			}
-			cfg, err := config.ParseYAML("landfall.yaml", src)
+			cfg, err := yamlconfig.Parse("landfall.yaml", src)
 			if err != nil {
 				compare(t, strings.TrimSuffix(path, "yaml")+"txt", err.Error()+"\n")
 				return
@@ -66,7 +67,7 @@ func compare(t *testing.T, path, got string) {
 }
 
 // A resolved configuration must not change when it is read again, neither as JSON nor as YAML.
-func TestResolvingAgainChangesNothing(t *testing.T) {
+func TestResolvedConfigurationResolvesToItself(t *testing.T) {
 	t.Parallel()
 	resolved, err := filepath.Glob(filepath.Join(golden, "*.json"))
 	if err != nil || len(resolved) == 0 {
@@ -79,7 +80,7 @@ func TestResolvingAgainChangesNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for reader, parse := range map[string]func(string, []byte) (*config.Config, error){"JSON": config.ParseJSON, "YAML": config.ParseYAML} {
+			for reader, parse := range map[string]func(string, []byte, ...config.Check) (*config.Config, error){"JSON": config.ParseJSON, "YAML": yamlconfig.Parse} {
 				cfg, err := parse(path, want)
 				if err != nil {
 					t.Fatalf("%s: %v", reader, err)
@@ -97,7 +98,7 @@ func TestResolvingAgainChangesNothing(t *testing.T) {
 }
 
 // A file that was resolved elsewhere or changed by hand must not get past the checks.
-func TestBadResolvedConfigurationIsNotLoaded(t *testing.T) {
+func TestBadResolvedConfigurationIsRefused(t *testing.T) {
 	t.Parallel()
 	const good = `{"concurrency":16,"destinations":{"a":{"attempts":5,"backoff":{"factor":4,"first":"1s","max":"1m"},"concurrency":4,` +
 		`"head_start":"5s","late_arrival":"10m","retention":"7d","send_timeout":"30s","shards":1,"deduplicates":"never","retired":false,` +
@@ -106,24 +107,24 @@ func TestBadResolvedConfigurationIsNotLoaded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct{ old, new, want string }{
-		{good, "", "ends too early"},
+		{good, "", "the file ends too early"},
 		{good, "{}", "concurrency: 0 is too small"},
-		{good, "null", "at least one destination"},
+		{good, "null", "no destinations and no groups; add at least one"},
 		{good, "[]", "cannot be array"},
-		{good, good + "x", "something after"},
-		{good, "destinations:\n  a: {}\n", "is no JSON, at byte 1 of 22: landfall validate"},
+		{good, good + "x", "text after the end"},
+		{good, "destinations:\n  a: {}\n", "invalid JSON at byte 1 of 22; make this file with `landfall validate"},
 		{`"shards":1`, `"shards":0`, "destinations.a.shards: 0 is too small"},
 		{`"shards":1`, `"shard":1`, `unknown field "shard"`},
 		{`"method":"POST"`, `"method":"POST","secret":"a"`, "cannot be string"},
-		{`"method":"POST"`, `"method":"POST","secret":{"header":"X-A","scheme":"none"}`, "destinations.a.secret.name: is missing"},
-		{`"method":"POST"`, `"method":"POST","secret":{"name":"s","header":"X-A"}`, "destinations.a.secret.scheme: is no word"},
+		{`"method":"POST"`, `"method":"POST","secret":{"header":"X-A","scheme":"none"}`, "destinations.a.secret.name: missing"},
+		{`"method":"POST"`, `"method":"POST","secret":{"name":"s","header":"X-A"}`, "destinations.a.secret.scheme: missing"},
 		{`"method":"POST"`, `"method":"POST","secret":{"name":"s","header":"x-a","scheme":"none"}`, "destinations.a.secret.header: write it X-A"},
 		{`"method":"POST"`, `"method":"POST","secret":{"name":"s","header":"X-A","scheme":"none","value":"hunter2"}`, `unknown field "value"`},
 		{`"shards":1`, `"shards":"1"`, "cannot be string"},
-		{`"deduplicates":"never",`, ``, "destinations.a.deduplicates: is missing"},
-		{`"deduplicates":"never"`, `"deduplicates":"nevr"`, "nevr is no duration"},
-		{`"http":"https://x",`, ``, "destinations.a: has no target"},
-		{`"method":"POST"`, `"method":""`, `destinations.a.method: "" is not possible`},
+		{`"deduplicates":"never",`, ``, "destinations.a.deduplicates: missing"},
+		{`"deduplicates":"never"`, `"deduplicates":"nevr"`, "nevr is not a duration"},
+		{`"http":"https://x",`, ``, "destinations.a.http: missing; a destination needs http (a URL)"},
+		{`"method":"POST"`, `"method":""`, `destinations.a.method: "" is not allowed`},
 		{`"send_timeout":"30s"`, `"send_timeout":"30"`, "30 has no unit"},
 		{`"method":"POST"`, `"method":"POST","headers":{"x-a":"b"}`, "headers.x-a: write it X-A"},
 	} {
@@ -134,9 +135,9 @@ func TestBadResolvedConfigurationIsNotLoaded(t *testing.T) {
 	}
 }
 
-func TestPolicyLosesNoSetting(t *testing.T) {
+func TestPolicyKeepsEverySetting(t *testing.T) {
 	t.Parallel()
-	cfg, err := config.LoadFile(filepath.Join(golden, "everything.yaml"))
+	cfg, err := yamlconfig.LoadFile(filepath.Join(golden, "everything.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +162,7 @@ func TestPolicyLosesNoSetting(t *testing.T) {
 	}
 }
 
-func TestUselessSettingsAreNotPassedOverInSilence(t *testing.T) {
+func TestUselessSettingsAreWarnedOf(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		keys string
@@ -175,11 +176,11 @@ func TestUselessSettingsAreNotPassedOverInSilence(t *testing.T) {
 		{`http: "http://[::ffff:10.0.0.1]/", deduplicates: never`, "set allow_private"},
 		{`http: "http://169.254.169.254/", deduplicates: never`, "set allow_private"},
 		{`http: "http://127.0.0.1/", deduplicates: never, allow_private: true`, ""},
-		{`http: "http://x/", deduplicates: never, secret: a`, "the secret will travel unencrypted: write https"},
+		{`http: "http://x/", deduplicates: never, secret: a`, "the secret will travel unencrypted; use https"},
 		{`http: "http://x/", deduplicates: never, secret: a, allow_private: true`, ""},
 		{`http: "https://x/", deduplicates: never, secret: a`, ""},
 	} {
-		cfg, err := config.ParseYAML("f", []byte("destinations:\n  a: {"+tt.keys+"}\n"))
+		cfg, err := yamlconfig.Parse("f", []byte("destinations:\n  a: {"+tt.keys+"}\n"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -207,7 +208,7 @@ func FuzzParse(f *testing.F) {
 		if len(src) > 1<<14 {
 			return // the parser's time grows with the square; see maxKeys
 		}
-		for _, parse := range []func(string, []byte) (*config.Config, error){config.ParseYAML, config.ParseJSON} {
+		for _, parse := range []func(string, []byte, ...config.Check) (*config.Config, error){yamlconfig.Parse, config.ParseJSON} {
 			cfg, err := parse("f", src)
 			if err != nil {
 				_ = err.Error()
@@ -220,7 +221,7 @@ func FuzzParse(f *testing.F) {
 			if err := fitsSchema(resolved); err != nil {
 				t.Fatalf("valid, but unfit for the schema: %v\n%s", err, resolved)
 			}
-			for _, again := range []func(string, []byte) (*config.Config, error){config.ParseYAML, config.ParseJSON} {
+			for _, again := range []func(string, []byte, ...config.Check) (*config.Config, error){yamlconfig.Parse, config.ParseJSON} {
 				second, err := again("f", resolved)
 				if err != nil {
 					t.Fatalf("does not load again: %v\n%s", err, resolved)

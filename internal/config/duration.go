@@ -19,23 +19,23 @@ const day = Duration(24 * time.Hour)
 
 var wholeDays = regexp.MustCompile(`^([0-9]+)d(.*)$`)
 
-// parseDuration refuses what is negative, has no unit or overflows. hint is the unit to propose when there is none.
-func parseDuration(text, hint string) (Duration, error) {
+// ParseDuration refuses what is negative, has no unit or overflows. hint is the unit to propose when there is none.
+func ParseDuration(text, hint string) (Duration, error) {
 	if text == "" {
-		return 0, errors.New("is empty: write a duration, such as 30s")
+		return 0, errors.New("empty; write a duration, such as 30s")
 	}
 	if strings.HasPrefix(text, "-") {
-		return 0, fmt.Errorf("%s is negative", clip(text))
+		return 0, fmt.Errorf("%s is negative; write a duration, such as 30s", Clip(text))
 	}
 	if _, err := strconv.ParseFloat(text, 64); err == nil && text != "0" {
-		return 0, fmt.Errorf("%s has no unit: %s%s?", clip(text), clip(text), hint)
+		return 0, fmt.Errorf("%s has no unit; did you mean %s%s?", Clip(text), Clip(text), hint)
 	}
 	var days time.Duration
 	rest := text
 	if m := wholeDays.FindStringSubmatch(text); m != nil {
 		n, err := strconv.ParseInt(m[1], 10, 64)
 		if err != nil || n > math.MaxInt64/int64(day) {
-			return 0, fmt.Errorf("%s is too long", clip(text))
+			return 0, fmt.Errorf("%s is too long", Clip(text))
 		}
 		days, rest = time.Duration(n)*time.Duration(day), m[2]
 		if rest == "" {
@@ -45,10 +45,10 @@ func parseDuration(text, hint string) (Duration, error) {
 	// A sign after the days would be taken for part of the rest.
 	d, err := time.ParseDuration(rest)
 	if err != nil || strings.ContainsAny(rest, "+-") {
-		return 0, fmt.Errorf("%s is no duration: write whole days or h, m, s, ms with their unit, such as 30s, 1h30m, 7d", clip(text))
+		return 0, fmt.Errorf("%s is not a duration; write days, h, m, s or ms, such as 30s, 1h30m or 7d", Clip(text))
 	}
 	if days > math.MaxInt64-d {
-		return 0, fmt.Errorf("%s is too long", clip(text))
+		return 0, fmt.Errorf("%s is too long", Clip(text))
 	}
 	return Duration(days + d), nil
 }
@@ -73,7 +73,7 @@ func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil
 
 // UnmarshalText reads what a configuration may contain.
 func (d *Duration) UnmarshalText(text []byte) error {
-	v, err := parseDuration(string(text), "s")
+	v, err := ParseDuration(string(text), "s")
 	if err != nil {
 		return err
 	}
@@ -84,22 +84,25 @@ func (d *Duration) UnmarshalText(text []byte) error {
 // Window is for how long a remote deduplicates: "never", "always", or a duration of whole seconds.
 type Window outbox.Window
 
-// unset marks a window that nobody wrote, because the zero value is an answer.
+// unset marks a window that is not written, because the zero value is an answer.
 const unset Window = -2
 
-func parseWindow(text string) (Window, error) {
+func (w Window) isUnset() bool { return w == unset }
+
+// ParseWindow reads what a configuration may contain.
+func ParseWindow(text string) (Window, error) {
 	switch text {
 	case "never":
 		return Window(outbox.Never), nil
 	case "always":
 		return Window(outbox.Always), nil
 	}
-	d, err := parseDuration(text, "h")
+	d, err := ParseDuration(text, "h")
 	if err != nil {
-		return 0, fmt.Errorf("%w; allowed are never, always, or how long, such as 24h", err)
+		return 0, fmt.Errorf("%w (or never, or always)", err)
 	}
 	if d == 0 {
-		return 0, fmt.Errorf("%s is no time at all: write never", clip(text))
+		return 0, fmt.Errorf("%s is not a duration here; write never", Clip(text))
 	}
 	return Window(d), nil
 }
@@ -119,7 +122,7 @@ func (w Window) MarshalText() ([]byte, error) { return []byte(w.String()), nil }
 
 // UnmarshalText reads what a configuration may contain.
 func (w *Window) UnmarshalText(text []byte) error {
-	v, err := parseWindow(string(text))
+	v, err := ParseWindow(string(text))
 	if err != nil {
 		return err
 	}
@@ -138,7 +141,7 @@ func parseOutcome(text string) (Outcome, error) {
 			return Outcome(o), nil
 		}
 	}
-	return 0, fmt.Errorf("%s is no outcome: allowed are completed, retryable, permanent, unknown", quote(text))
+	return 0, fmt.Errorf("%s is not allowed; write %s", Quote(text), outcomeType.Want)
 }
 
 // MarshalText writes the word that a configuration uses.

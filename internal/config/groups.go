@@ -5,13 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml/ast"
-
-	"github.com/landfall-dev/landfall/internal/outbox"
 	"github.com/landfall-dev/landfall/internal/routing"
 	"github.com/landfall-dev/landfall/internal/schema"
 )
@@ -23,19 +19,16 @@ const IngressRetention = 4 * day
 // (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html).
 const MaxInFlight = 120_000
 
-// Bounds of groups.
-const ()
-
 // Group is a set of consumers that messages are routed to, and how.
 type Group struct {
 	// Accept says what counts as accepted: "explicit", the consumer says so, or "on_delivery". It has no default:
-	// nobody but the owner of the consumers knows.
+	// only the owner of the consumers knows.
 	Accept string `json:"accept"`
 	// AcceptTimeout is for how long a consumer may leave a message unaccepted, 1s to 11h. Defaults to 30s.
 	AcceptTimeout Duration `json:"accept_timeout"`
 	// Consumers by name. There may be none: others can join at run time.
 	Consumers map[string]Consumer `json:"consumers,omitempty"`
-	// MaxWait is when a message that nobody accepted is given up, AcceptTimeout to less than [IngressRetention].
+	// MaxWait is when a message that no consumer accepted is given up, AcceptTimeout to less than [IngressRetention].
 	// Defaults to 1h.
 	MaxWait Duration `json:"max_wait"`
 	// Route has no default.
@@ -88,129 +81,105 @@ func (g Group) Members() (all []routing.Consumer) {
 // GroupNames are the names of the groups, sorted.
 func (c *Config) GroupNames() []string { return slices.Sorted(maps.Keys(c.Groups)) }
 
-func readGroups(to *map[string]Group) field {
-	return func(d *document, path string, n ast.Node) {
-		*to = map[string]Group{}
-		d.named(path, n, func(name, path string, n ast.Node) {
-			g := Group{AcceptTimeout: Duration(routing.DefaultAcceptTimeout), MaxWait: Duration(routing.DefaultMaxWait)}
-			d.mapping(path, n, g.fields())
-			(*to)[name] = g
-		})
-	}
+var acceptType = oneOf("explicit", "on_delivery")
+
+var groupTable = &Table{
+	Title: "groups", Help: "Sets of consumers that messages are routed to, by name: lower-case letters, digits and hyphens.",
+	Example: `groups:
+  couriers:
+    accept: explicit
+    accept_timeout: 45s
+    max_wait: 30m
+    route: {rendezvous: customer_id}
+    consumers:
+      north: {sqs: courier-north, tags: [bulky], max_in_flight: 10}
+      south: {lambda: courier-south, weight: 3}
+`,
+	Keys: []Key{
+		{Name: "accept", Type: acceptType, Required: true, Since: "0.1", Example: "explicit",
+			Missing: "write explicit (the consumer says that it has the message) or on_delivery (delivery is enough)",
+			Help:    "What counts as accepted: that the consumer says so (`explicit`), or that the message was delivered to it (`on_delivery`)."},
+		{Name: "accept_timeout", Type: duration("s", Duration(time.Second), Duration(routing.MaxAcceptTimeout)), Default: Duration(routing.DefaultAcceptTimeout).String(),
+			Since: "0.1", Example: "45s", Help: "How long a consumer may leave a message unaccepted."},
+		{Name: "consumers", Type: named(consumerTable), Since: "0.1", Example: "{north: {sqs: courier-north}}", Help: "The consumers by name. Others can join at run time."},
+		{Name: "max_wait", Type: duration("m", 0, 0), Default: Duration(routing.DefaultMaxWait).String(), Since: "0.1", Example: "30m",
+			Help: "When a message that no consumer accepted is given up: at least accept_timeout and less than 4d."},
+		{Name: "route", Type: routeType, Required: true, Missing: "write " + orList(Routes()), Since: "0.1", Example: "{rendezvous: customer_id}",
+			Help: "The routing function, which picks the consumer of a message."},
+	},
 }
 
-func (g *Group) fields() map[string]field {
-	return map[string]field{
-		"accept":         text(&g.Accept),
-		"accept_timeout": duration(&g.AcceptTimeout, "s"),
-		"consumers":      g.readConsumers,
-		"max_wait":       duration(&g.MaxWait, "m"),
-		"route":          g.Route.read,
-	}
+var consumerTable = &Table{
+	Title: "consumers", Help: "Members of a group. Each has exactly one of `sqs` and `lambda`.",
+	Schema: `{"oneOf": [{"required": ["sqs"]}, {"required": ["lambda"]}]}`,
+	Keys: []Key{
+		{Name: "lambda", Type: functionType, Since: "0.1", Example: "courier-south", Help: "The function that its messages go to."},
+		{Name: "max_in_flight", Type: integer(1, MaxInFlight), Since: "0.1", Example: "10", Help: "How many messages it may have at once. Without it there is no limit."},
+		{Name: "sqs", Type: standardQueue, Since: "0.1", Example: "courier-north", Help: "The standard queue that its messages go to."},
+		{Name: "tags", Type: Type{Form: List, Want: "a list of tags, such as [eu, bulky]", Max: routing.MaxTags, Of: &tagType}, Since: "0.1", Example: "[eu, bulky]",
+			Help: "Words that routing functions choose by."},
+		{Name: "weight", Type: integer(1, routing.MaxWeight), Default: DefaultWeight, Since: "0.1", Example: "3", Help: "Its share under `route: weighted`."},
+	},
 }
 
-func (g *Group) readConsumers(d *document, path string, n ast.Node) {
-	g.Consumers = map[string]Consumer{}
-	d.named(path, n, func(name, path string, n ast.Node) {
-		c := Consumer{Weight: DefaultWeight}
-		d.mapping(path, n, c.fields())
-		if c.SQS == "" && d.keys[path+".sqs"] != nil {
-			c.SQS = unread
+var tagType = bounded("a tag", routing.MaxTagBytes)
+
+var standardQueue = Type{
+	Want: "the name or ARN of a standard queue", Define: "standard_queue",
+	Schema: `{"description": "The name or ARN of a standard queue.", "pattern": "` + standardQueuePattern + `"}`,
+	Check: func(text string) string {
+		if wrong := queueType.Check(text); wrong != "" {
+			return wrong
 		}
-		if c.Lambda == "" && d.keys[path+".lambda"] != nil {
-			c.Lambda = unread
+		if strings.HasSuffix(text, ".fifo") {
+			return "a FIFO queue cannot be a consumer's: it would drop a returning message as a repetition, or block others behind it; write a standard queue"
 		}
-		g.Consumers[name] = c
-	})
-}
-
-func (c *Consumer) fields() map[string]field {
-	return map[string]field{
-		"lambda": text(&c.Lambda),
-		"max_in_flight": func(d *document, path string, n ast.Node) {
-			integer(&c.MaxInFlight)(d, path, n)
-			if bare(n) == "0" {
-				d.failf(n, path, "0 would take nothing: write 1 to %d, or leave it out for no limit", MaxInFlight)
-			}
-		},
-		"sqs":    text(&c.SQS),
-		"tags":   texts(&c.Tags, "tags, such as [eu, bulky]"),
-		"weight": integer(&c.Weight),
-	}
+		return ""
+	},
 }
 
 func (c *checker) group(path, name string, g Group, cfg *Config) {
-	c.name(path, name, "a group")
-	if _, known := accepts[g.Accept]; !known {
-		if g.Accept == "" {
-			c.failf(path+".accept", "is missing: does a consumer say that it has a message, or is it enough to have delivered it? Write explicit or on_delivery")
-		} else {
-			c.failf(path+".accept", "%s is not possible: allowed are explicit, on_delivery", quote(g.Accept))
-		}
-	}
-	c.between(path+".accept_timeout", g.AcceptTimeout, Duration(time.Second), Duration(routing.MaxAcceptTimeout))
+	c.text(path, &nameType, name)
+	c.keys(path, groupTable, g)
 	switch {
 	case g.MaxWait >= IngressRetention:
-		c.failf(path+".max_wait", "%v is too long: less than %v, when the ingress queue forgets the message", g.MaxWait, IngressRetention)
+		c.failf(path+".max_wait", "%v is too long; write less than %v, when the ingress queue drops the message", g.MaxWait, IngressRetention)
 	case g.MaxWait < g.AcceptTimeout:
-		c.failf(path+".max_wait", "%v is less than accept_timeout, %v: nobody would have the time to accept", g.MaxWait, g.AcceptTimeout)
+		c.failf(path+".max_wait", "%v is less than accept_timeout, %v, so no consumer has time to accept; raise max_wait or lower accept_timeout", g.MaxWait, g.AcceptTimeout)
 	}
 	c.route(path+".route", g.Route)
 	members := g.Members()
 	for i, m := range members {
-		at, consumer := path+".consumers."+plain(m.ID), g.Consumers[m.ID]
-		c.name(at, m.ID, "a consumer")
-		c.consumer(at, consumer, cfg)
-		twin := slices.IndexFunc(members[:i], func(other routing.Consumer) bool { return routing.SameTarget(other.Target, m.Target) })
+		at, consumer := path+".consumers."+Plain(m.ID), g.Consumers[m.ID]
+		c.text(at, &nameType, m.ID)
+		c.keys(at, consumerTable, consumer)
+		if (consumer.SQS == "") == (consumer.Lambda == "") {
+			c.failf(at, "write exactly one of sqs, lambda: the name or ARN of where its messages go")
+			continue
+		}
+		if group := cfg.ingressOf(consumer.SQS); group != "" {
+			c.failf(at+".sqs", "this is the ingress queue of group %s, so its messages would go in circles; write another queue", group)
+		}
+		c.twins(at, m, members[:i])
+	}
+}
+
+// twins reports a consumer that has, or may have, the target of one before it.
+func (c *checker) twins(path string, m routing.Consumer, others []routing.Consumer) {
+	for _, other := range others {
 		switch {
-		case twin < 0 || consumer.SQS+consumer.Lambda == "":
-		case members[twin].Target == m.Target:
-			c.failf(at, "has the target of %s: a message that moved on from one would come back to it as the other", members[twin].ID)
+		case other.Target == m.Target:
+			c.failf(path, "consumer %s has the same target, so a message that leaves one would come back to it as the other; write another target", other.ID)
+		case routing.SameTarget(other.Target, m.Target):
+			c.failf(path, "consumer %s may have the same target, so a message that leaves one could come back to it as the other; write the ARN of each", other.ID)
 		default:
-			c.failf(at, "may have the target of %s, and a message that moved on from one would come back to it as the other: if they are two, write the ARN of each", members[twin].ID)
+			continue
 		}
+		return
 	}
 }
 
-func (c *checker) consumer(path string, m Consumer, cfg *Config) {
-	switch {
-	case (m.SQS == "") == (m.Lambda == ""):
-		c.failf(path, "takes exactly one of sqs, lambda: the name or ARN of where its messages go")
-	case m.SQS != "":
-		c.consumerQueue(path+".sqs", m.SQS, cfg)
-	default:
-		c.function(path+".lambda", m.Lambda)
-	}
-	if m.MaxInFlight != 0 {
-		c.count(path+".max_in_flight", m.MaxInFlight, MaxInFlight)
-	}
-	c.count(path+".weight", int64(m.Weight), routing.MaxWeight)
-	if len(m.Tags) > routing.MaxTags {
-		c.failf(path+".tags", "%d tags are too many: at most %d", len(m.Tags), routing.MaxTags)
-	}
-	for i, tag := range m.Tags {
-		at := path + ".tags." + strconv.Itoa(i)
-		if tag == "" || len(tag) > routing.MaxTagBytes {
-			c.failf(at, "a tag is 1 to %d bytes long", routing.MaxTagBytes)
-		}
-		if slices.Contains(m.Tags[:i], tag) {
-			c.failf(at, "%s is there twice", clip(tag))
-		}
-	}
-}
-
-func (c *checker) consumerQueue(path, queue string, cfg *Config) {
-	switch group := cfg.ingressOf(queue); {
-	case !queueName.MatchString(queue):
-		c.failf(path, "%s is no queue of SQS: write its name or its ARN", quote(queue))
-	case strings.HasSuffix(queue, ".fifo"):
-		c.failf(path, "a FIFO queue cannot be a consumer's: a message that returns to it would be swallowed as a repetition, or hold up those behind it")
-	case group != "":
-		c.failf(path, "is the ingress queue of group %s: its messages would go round in circles", group)
-	}
-}
-
-// ingressOf is the group whose ingress queue this is, whatever the prefix of the deployment's queues; "" if none's.
+// ingressOf is the group whose ingress queue this is, whatever the prefix of the deployment's queues; "" if there is none.
 func (cfg *Config) ingressOf(queue string) string {
 	for _, name := range cfg.GroupNames() {
 		if strings.HasSuffix(queue, schema.IngressQueue("", name)) {
@@ -220,13 +189,6 @@ func (cfg *Config) ingressOf(queue string) string {
 	return ""
 }
 
-// name checks what destinations, groups and consumers are called.
-func (c *checker) name(path, name, what string) {
-	if outbox.ValidateDestination(name) != nil {
-		c.failf(path, "%s cannot name %s: 1 to 63 lower-case letters, digits and hyphens, and no hyphen first", quote(name), what)
-	}
-}
-
 // groupWarnings are about groups that give messages up earlier than they say: each time that a message comes back counts,
 // and at nine tenths of what the ingress queue allows it is given up.
 func (cfg *Config) groupWarnings() (warnings []string) {
@@ -234,7 +196,7 @@ func (cfg *Config) groupWarnings() (warnings []string) {
 	for _, name := range cfg.GroupNames() {
 		if g := cfg.Groups[name]; g.MaxWait/g.AcceptTimeout > returns {
 			warnings = append(warnings, fmt.Sprintf(
-				"groups.%s: a message that nobody accepts may be given up after it came back %d times, which can be %v and not max_wait, %v: a longer accept_timeout or a shorter max_wait is true",
+				"groups.%s: a message that no consumer accepts may be given up after it came back %d times, which can be after %v instead of max_wait, %v; raise accept_timeout or lower max_wait",
 				name, returns, returns*g.AcceptTimeout, g.MaxWait))
 		}
 	}

@@ -4,11 +4,8 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/goccy/go-yaml/ast"
 
 	"github.com/landfall-dev/landfall/internal/outbox"
 )
@@ -47,8 +44,10 @@ type Answer outbox.AnswerKind
 
 var answers = []outbox.AnswerKind{outbox.AnswerCompleted, outbox.AnswerFailed, outbox.AnswerNotFound, outbox.AnswerUnresolved}
 
-// unsaid marks an answer that nobody wrote.
+// unsaid marks an answer that is not written.
 const unsaid Answer = -1
+
+func (a Answer) isUnset() bool { return a == unsaid }
 
 func parseAnswer(text string) (Answer, error) {
 	for _, a := range answers {
@@ -56,7 +55,16 @@ func parseAnswer(text string) (Answer, error) {
 			return Answer(a), nil
 		}
 	}
-	return 0, fmt.Errorf("%s is no answer: allowed are completed, failed, not_found, unresolved", quote(text))
+	return 0, fmt.Errorf("%s is not allowed; write %s", Quote(text), answerType.Want)
+}
+
+// UnmarshalJSON tells an answer that is missing from "completed".
+func (r *Rule) UnmarshalJSON(src []byte) error {
+	type plain Rule
+	p := plain{Then: unsaid}
+	err := decode(src, &p)
+	*r = Rule(p)
+	return err
 }
 
 // MarshalText writes the word that a configuration uses.
@@ -75,93 +83,93 @@ func (a *Answer) UnmarshalText(text []byte) error {
 // DefaultLookupMethod is the method of a lookup that names none.
 const DefaultLookupMethod = "GET"
 
-var lookupMethods = []string{"GET", "HEAD", "POST"}
+var answerType = oneOf("completed", "failed", "not_found", "unresolved")
 
-func readLookup(to **Lookup) field {
-	return func(d *document, path string, n ast.Node) {
-		l := &Lookup{}
-		*to = l
-		d.mapping(path, n, map[string]field{
-			"headers": headers(&l.Headers),
-			"http":    text(&l.URL),
-			"lambda":  text(&l.Lambda),
-			"method":  text(&l.Method),
-			"rules":   l.readRules,
-			"secret":  readSecret(&l.Secret),
-		})
-		if l.Lambda == "" && d.keys[path+".lambda"] != nil {
-			l.Lambda = unread
-		}
-		if l.Lambda == "" && l.Method == "" {
-			l.Method = DefaultLookupMethod
-		}
-	}
+var lookupTable = &Table{
+	Title: "lookup",
+	Help:  "How to ask the remote what became of a row whose outcome is not known. Without a lookup such rows wait for a person. The answer names the effect where `remote_ref` of the destination says so.",
+	Example: `destinations:
+  partner:
+    http: https://partner.example.com/orders
+    deduplicates: 24h
+    lookup:
+      http: https://partner.example.com/orders/by-key?key={idempotency_key}
+      rules:
+        - {status: 200, pointer: /status, equals: succeeded, then: completed}
+        - {status: 404, then: not_found}
+  ledger:
+    http: https://ledger.example.com/entries
+    deduplicates: never
+    lookup: {lambda: ledger-lookup}
+`,
+	Schema: `{"oneOf": [{"required": ["http", "rules"]}, {"required": ["lambda"], "maxProperties": 1}],
+		"if": {"properties": {"method": {"const": "HEAD"}}, "required": ["method"]},
+		"then": {"properties": {"rules": {"items": {"properties": {"pointer": false}}}}}}`,
+	Keys: []Key{
+		{Name: "headers", Type: headersType, Since: "0.1", Example: "{X-Tenant: acme}", Help: "Headers of every request."},
+		{Name: "http", Type: templateType, Since: "0.1", Example: "https://partner.example.com/orders/{remote_ref}",
+			Help: "The URL to ask, with {idempotency_key} or {remote_ref} in its path or query."},
+		{Name: "lambda", Type: functionType, Since: "0.1", Example: "ledger-lookup", Help: "A function that answers instead. It is the lookup's only key."},
+		{Name: "method", Type: oneOf("GET", "HEAD", "POST"), Default: DefaultLookupMethod, Since: "0.1", Example: "HEAD", Help: "The method of every request.",
+			Derive: func(beside map[string]any) any {
+				if beside["lambda"] != nil {
+					return nil
+				}
+				return DefaultLookupMethod
+			}},
+		{Name: "rules", Type: Type{Form: List, Want: "a list of rules, such as [{status: 404, then: not_found}]", Min: 1, Of: &ruleType}, Since: "0.1",
+			Example: "[{status: 404, then: not_found}]", Help: "What the answer means: the first rule that matches decides. If none does, the row stays unresolved."},
+		{Name: "secret", Type: secretType, Since: "0.1", Example: "prod/partner-token",
+			Help: "As in the destination. Defaults to the destination's secret where the lookup asks the same scheme, host and port."},
+	},
 }
 
-func (l *Lookup) readRules(d *document, path string, n ast.Node) {
-	list, ok := n.(*ast.SequenceNode)
-	if !ok {
-		d.failf(n, path, "%s, want a list of rules, such as [{status: 404, then: not_found}]", found(n))
-		return
-	}
-	l.Rules = []Rule{}
-	for i, n := range list.Values {
-		r := Rule{Then: unsaid}
-		path := path + "." + strconv.Itoa(i)
-		d.keys[path] = beginning(n)
-		d.mapping(path, n, map[string]field{
-			"equals":  scalar("a text, a number, true or false", func(s string) (string, error) { return s, nil }, &r.Equals),
-			"pointer": text(&r.Pointer),
-			"status":  integer(&r.Status),
-			"then": func(d *document, path string, n ast.Node) {
-				r.Then = 0 // whatever it is, it is not missing
-				scalar("completed, failed, not_found or unresolved", parseAnswer, &r.Then)(d, path, n)
-			},
-		})
-		l.Rules = append(l.Rules, r)
-	}
+var ruleType = mapping(ruleTable)
+
+var ruleTable = &Table{
+	Title: "rules", Help: "The list of rules of a lookup. `pointer` and `equals` stand together or not at all.",
+	Schema: `{"dependentRequired": {"pointer": ["equals"], "equals": ["pointer"]}}`,
+	Keys: []Key{
+		{Name: "equals", Type: Type{Form: Scalar, Want: "a text, a number, true or false", Schema: `{"type": ["string", "number", "boolean"]}`}, Since: "0.1",
+			Example: "succeeded", Help: "The value that `pointer` must lead to."},
+		{Name: "pointer", Type: pointerType, Since: "0.1", Example: "/status", Help: "A JSON pointer into the body of the answer."},
+		{Name: "status", Type: integer(200, 599), Required: true, Missing: "write the status that the rule is about, such as 404", Since: "0.1", Example: "404",
+			Help: "The status of the answer."},
+		{Name: "then", Type: answerType, Required: true, Missing: "write " + answerType.Want, Since: "0.1", Example: "not_found",
+			Help: "What follows. `completed`: the effect happened. `failed`: it never will. `not_found`: the request never arrived, and may be sent again. `unresolved`: the row waits."},
+	},
+}
+
+var templateType = Type{
+	Want: "a URL with {idempotency_key} or {remote_ref}", Check: badTemplate,
+	Schema: `{"maxLength": 16000,
+		"pattern": "^[hH][tT][tT][pP][sS]?://[!\"$-.0-9;->A-z|~][!\"$-.0->A-z|~]*[/?]([!\"$-z|~]|\\{(idempotency_key|remote_ref)\\})*\\{(idempotency_key|remote_ref)\\}([!\"$-z|~]|\\{(idempotency_key|remote_ref)\\})*$"}`,
 }
 
 func (c *checker) lookup(path string, l Lookup) {
 	if l.Lambda != "" {
-		c.function(path+".lambda", l.Lambda)
 		if l.URL != "" || l.Headers != nil || l.Method != "" || l.Rules != nil || l.Secret != nil {
-			c.failf(path, "lambda takes no other key beside it: what else is needed the function knows")
+			c.failf(path, "lambda must be the only key: the function knows everything else; remove the others")
 		}
 		return
 	}
 	if l.URL == "" {
-		c.failf(path+".http", "is missing: a lookup needs a URL, or lambda: and a function")
-	} else if why := badTemplate(l.URL); why != "" {
-		c.failf(path+".http", "%s", why)
+		c.failf(path+".http", "missing; a lookup needs http (a URL) or lambda (a function)")
 	}
-	if !slices.Contains(lookupMethods, l.Method) {
-		c.failf(path+".method", "%s is not possible: allowed are %s", quote(l.Method), strings.Join(lookupMethods, ", "))
+	if l.Method == "" {
+		c.failf(path+".method", "missing; write GET, HEAD or POST")
 	}
-	c.headers(path+".headers", l.Headers, "")
 	c.secret(path+".secret", l.Secret, l.Headers)
 	if len(l.Rules) == 0 {
-		c.failf(path+".rules", "at least one rule is needed: without any nothing is ever decided")
+		c.failf(path+".rules", "missing; add at least one rule, such as {status: 404, then: not_found}")
 	}
 	for i, r := range l.Rules {
-		c.rule(path+".rules."+strconv.Itoa(i), r, l.Method)
-	}
-}
-
-func (c *checker) rule(path string, r Rule, method string) {
-	if r.Status < 200 || r.Status > 599 {
-		c.failf(path+".status", "%d is no status of a final answer: write 200 to 599", r.Status)
-	}
-	switch {
-	case (r.Pointer == "") != (r.Equals == ""):
-		c.failf(path, "takes pointer and equals together, or neither")
-	case r.Pointer != "" && !pointer.MatchString(r.Pointer):
-		c.failf(path+".pointer", "%s is no JSON pointer: write /name/...", quote(r.Pointer))
-	case r.Pointer != "" && method == "HEAD":
-		c.failf(path+".pointer", "an answer to HEAD has no body to point into")
-	}
-	if r.Then == unsaid {
-		c.failf(path+".then", "is missing: allowed are completed, failed, not_found, unresolved")
+		at := path + ".rules." + strconv.Itoa(i)
+		if (r.Pointer == "") != (r.Equals == "") {
+			c.failf(at, "pointer and equals go together; write both or neither")
+		} else if r.Pointer != "" && l.Method == "HEAD" {
+			c.failf(at+".pointer", "an answer to HEAD has no body; remove pointer, or change method")
+		}
 	}
 }
 
@@ -176,9 +184,9 @@ func badTemplate(text string) string {
 	one, other := placeholder.ReplaceAllString(text, "1"), placeholder.ReplaceAllString(text, "2")
 	switch {
 	case strings.ContainsAny(one, "{}"):
-		return "no such placeholder: allowed are {idempotency_key} and {remote_ref}"
+		return "unknown placeholder; write {idempotency_key} or {remote_ref}"
 	case one == text:
-		return "without {idempotency_key} or {remote_ref} it asks the same for every row"
+		return "the URL has no placeholder; put {idempotency_key} or {remote_ref} into it"
 	}
 	if why := badURL(one); why != "" {
 		return why
@@ -186,14 +194,14 @@ func badTemplate(text string) string {
 	u, err := url.Parse(one)
 	v, otherErr := url.Parse(other)
 	if err != nil || otherErr != nil || u.Scheme != v.Scheme || u.Host != v.Host {
-		return "a placeholder cannot choose the host: put it into the path or the query"
+		return "a placeholder cannot choose the host; put it into the path or the query"
 	}
 	encoded, err := url.Parse(placeholder.ReplaceAllString(text, "%2F"))
 	if err != nil || strings.Count(encoded.EscapedPath()+encoded.RawQuery, "%2F") < len(placeholder.FindAllString(text, -1)) {
-		return "a character that a URL cannot hold: percent-encode it" // else the whole path would be encoded anew
+		return "the URL contains a character that it cannot hold; percent-encode it" // else the whole path would be encoded anew
 	}
 	if climbs.MatchString(u.EscapedPath()) {
-		return `"." and ".." cannot stand in the path: write the path that is meant`
+		return `"." and ".." cannot stand in the path; write the path in full`
 	}
 	return ""
 }

@@ -18,8 +18,8 @@ type Problem struct {
 	// Message says what is wrong and what would be right.
 	Message string
 
-	// excerpt is the line, with what may be secret made unreadable.
-	excerpt string
+	// Excerpt is the line, with what may be secret made unreadable; "" if there is none to show.
+	Excerpt string
 }
 
 // Error is everything that is wrong in one file. Values of headers, and what a URL may hide (user, password, query),
@@ -39,7 +39,7 @@ func (e *Error) Error() string {
 	var b strings.Builder
 	for i, p := range e.Problems {
 		if i == shown {
-			fmt.Fprintf(&b, "\n%s: and %d more", e.File, len(e.Problems)-shown)
+			fmt.Fprintf(&b, "\n%s: %d more problems", e.File, len(e.Problems)-shown)
 			break
 		}
 		if i > 0 {
@@ -50,7 +50,8 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-func newError(file string, problems []Problem) *Error {
+// NewError has problems in the order of the file, without repetitions.
+func NewError(file string, problems []Problem) *Error {
 	slices.SortStableFunc(problems, func(a, b Problem) int {
 		return cmp.Or(
 			cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),
@@ -70,10 +71,10 @@ func (p Problem) render(b *strings.Builder, file string) {
 		b.WriteString(p.Path + ": ")
 	}
 	b.WriteString(p.Message)
-	if p.excerpt == "" {
+	if p.Excerpt == "" {
 		return
 	}
-	line, column := window(p.excerpt, p.Column)
+	line, column := window(p.Excerpt, p.Column)
 	number := strconv.Itoa(p.Line)
 	fmt.Fprintf(b, "\n  %s | %s\n  %s | %s^", number, line, strings.Repeat(" ", len(number)), strings.Repeat(" ", column-1))
 }
@@ -98,8 +99,8 @@ func window(line string, column int) (string, int) {
 	return string(runes[start:end]), column - start
 }
 
-// clip makes a text from a configuration short and printable, so that it can stand in a message.
-func clip(text string) string {
+// Clip makes a text from a configuration short and printable, so that it can stand in a message.
+func Clip(text string) string {
 	const most = 60
 	runes := []rune(text)
 	cut := len(runes) > most
@@ -117,10 +118,11 @@ func clip(text string) string {
 	return string(runes)
 }
 
-func quote(text string) string { return `"` + clip(text) + `"` }
+// Quote is [Clip] in quotes.
+func Quote(text string) string { return `"` + Clip(text) + `"` }
 
-// nearest is the word that text was probably meant to be, or "": a slip or two away, or with the same beginning.
-func nearest(text string, words []string) string {
+// Nearest is the word that text was probably meant to be, or "": a slip or two away, or with the same beginning.
+func Nearest(text string, words []string) string {
 	text = strings.ToLower(text)
 	best, at := "", 3
 	for _, w := range words {

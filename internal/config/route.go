@@ -5,9 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
-
-	"github.com/goccy/go-yaml/ast"
 )
 
 // Route says which routing function picks a message's consumer. It is written as a word, such as least_loaded, or, for
@@ -20,16 +19,22 @@ type Route struct {
 	Argument string
 }
 
-// routes are the kinds in the order of the alphabet, with what each wants for an argument.
-var routes = []struct{ kind, argument, want string }{
-	{"affinity", "FIELD", "the name of a field of the message"},
-	{"cel", "EXPRESSION", "an expression"},
-	{"first_with_capacity", "", ""},
-	{"lambda", "FUNCTION", "a function's name or ARN"},
-	{"least_loaded", "", ""},
-	{"rendezvous", "FIELD", "the name of a field of the message"},
-	{"weighted", "", ""},
+// routeTable has the routing functions that take an argument as keys, the others as words.
+var routeTable = &Table{
+	Title: "route", OneKey: true, Words: []string{"first_with_capacity", "least_loaded", "weighted"},
+	Help: "A word (`first_with_capacity`, `least_loaded` or `weighted`), or one of these keys with its argument; see docs/routing.md.",
+	Keys: []Key{
+		{Name: "affinity", Type: fieldType, Since: "0.1", Example: "region",
+			Help: "The least loaded of the consumers that have the value of this field as a tag."},
+		{Name: "cel", Type: bounded("an expression", maxExpression), Since: "0.1", Example: "'consumers[0].id'", Help: "A CEL expression."},
+		{Name: "lambda", Type: functionType, Since: "0.1", Example: "pick-courier", Help: "A function that picks."},
+		{Name: "rendezvous", Type: fieldType, Since: "0.1", Example: "customer_id", Help: "The same consumer for the same value of this field."},
+	},
 }
+
+var routeType = Type{Form: Mapping, Want: "the name of a routing function, or one with its argument, such as {cel: EXPRESSION}", Keys: routeTable}
+
+var fieldType = bounded("the name of a field of the message", maxField)
 
 // Bounds of arguments, as internal/routefn has them.
 const (
@@ -39,66 +44,33 @@ const (
 
 // Routes are the kinds of routing functions, sorted.
 func Routes() []string {
-	var kinds []string
-	for _, r := range routes {
-		kinds = append(kinds, r.kind)
-	}
+	kinds := slices.Concat(routeTable.Words, routeTable.Names())
+	slices.Sort(kinds)
 	return kinds
 }
 
-func (r *Route) read(d *document, path string, n ast.Node) {
-	r.Kind = "least_loaded" // whatever it is, it is not missing
-	if isScalar(n) {
-		text(&r.Kind)(d, path, n)
-		return
-	}
-	fields := map[string]field{}
-	for _, known := range routes {
-		fields[known.kind] = func(d *document, path string, n ast.Node) {
-			r.Kind = known.kind
-			if known.argument == "" {
-				d.failf(n, path, "takes no argument: write route: %s", known.kind)
-				return
-			}
-			r.Argument = unread
-			text(&r.Argument)(d, path, n)
-		}
-	}
-	before := len(d.problems)
-	d.mapping(path, n, fields)
-	if values, ok := mappingValues(n); ok && len(values) != 1 && len(d.problems) == before {
-		d.failf(n, path, "takes exactly one of %s", strings.Join(Routes(), ", "))
-	}
+func orList(words []string) string {
+	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
 }
 
 func (c *checker) route(path string, r Route) {
-	if r.Kind == "" {
-		c.failf(path, "is missing: allowed are %s", strings.Join(Routes(), ", "))
-		return
-	}
-	for _, known := range routes {
-		if known.kind != r.Kind {
-			continue
+	k, word := routeTable.Key(r.Kind), slices.Contains(routeTable.Words, r.Kind)
+	switch {
+	case r.Kind == "":
+	case word && r.Argument != "":
+		c.failf(path+"."+r.Kind, "%s takes no argument; write route: %s", r.Kind, r.Kind)
+	case word:
+	case k == nil:
+		what := "write " + orList(Routes())
+		if meant := Nearest(r.Kind, Routes()); meant != "" {
+			what = "did you mean " + meant + "?"
 		}
-		switch {
-		case known.argument == "" && r.Argument != "":
-			c.failf(path+"."+r.Kind, "takes no argument: write route: %s", r.Kind)
-		case known.argument != "" && r.Argument == "":
-			c.failf(path, "%s wants %s: write {%s: %s}", r.Kind, known.want, r.Kind, known.argument)
-		case known.argument == "FIELD" && len(r.Argument) > maxField:
-			c.failf(path+"."+r.Kind, "the name of a field is at most %d bytes long", maxField)
-		case r.Kind == "cel" && len(r.Argument) > maxExpression:
-			c.failf(path+".cel", "%d bytes are too many: at most %d", len(r.Argument), maxExpression)
-		case r.Kind == "lambda":
-			c.function(path+".lambda", r.Argument)
-		}
-		return
+		c.failf(path, "unknown routing function %s; %s", Quote(r.Kind), what)
+	case r.Argument == "":
+		c.failf(path, "%s needs %s; write {%s: ...}", r.Kind, k.Type.Want, r.Kind)
+	default:
+		c.text(path+"."+r.Kind, &k.Type, r.Argument)
 	}
-	meant := nearest(r.Kind, Routes())
-	if meant != "" {
-		meant += "? "
-	}
-	c.failf(path, "%s is no routing function: %sallowed are %s", quote(r.Kind), meant, strings.Join(Routes(), ", "))
 }
 
 // MarshalJSON writes what a person would.
@@ -122,18 +94,18 @@ func (r *Route) UnmarshalJSON(src []byte) error {
 	}
 	var one map[string]string
 	if err := json.Unmarshal(src, &one); err != nil || len(one) != 1 {
-		return errors.New("route: want the name of a routing function, or one name with its argument")
+		return errors.New("route: write the name of a routing function, or one name with its argument")
 	}
 	for kind, argument := range one {
 		if argument == "" {
-			return fmt.Errorf("route: %s: the argument is empty", clip(kind))
+			return fmt.Errorf("route: %s: the argument is empty; write it", Clip(kind))
 		}
 		*r = Route{Kind: kind, Argument: argument}
 	}
 	return nil
 }
 
-// Expressions is a check of the routes that are expressions: that they compile, as whoever has the compiler says. Other
+// Expressions is a check of the routes that are expressions: that they compile, with the compiler of the caller. Other
 // routes are checked in any case.
 func Expressions(compile func(expression string) error) Check {
 	return func(cfg *Config) (problems []Problem) {

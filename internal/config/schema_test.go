@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/big"
 	"os"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/landfall-dev/landfall/internal/config"
+	"github.com/landfall-dev/landfall/internal/config/yamlconfig"
 )
 
 // fileSchema is what editors know a landfall.yaml by.
@@ -38,7 +40,7 @@ func fitsSchema(src []byte) error {
 	return fileSchema().Validate(document)
 }
 
-func TestNoGoodFileIsUnfitForTheSchema(t *testing.T) {
+func TestValidFilesFitTheSchema(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join(golden, "*.json"))
 	if err != nil || len(files) == 0 {
@@ -47,7 +49,7 @@ func TestNoGoodFileIsUnfitForTheSchema(t *testing.T) {
 	for _, resolved := range slices.Clone(files) {
 		files = append(files, strings.TrimSuffix(resolved, "json")+"yaml")
 	}
-	for _, path := range append(files, "../../landfall.yaml", "../demo/landfall.yaml") {
+	for _, path := range append(files, "../../landfall.yaml", "../lab/demo/landfall.yaml") {
 		src, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -69,7 +71,7 @@ var beyond = []string{
 	"Host", "content-length", "transfer-encoding", "Content-Type", "idempotency-key", "x-a",
 }
 
-func TestNoBadValueFitsTheSchema(t *testing.T) {
+func TestBadValuesDoNotFitTheSchema(t *testing.T) {
 	t.Parallel()
 	for _, c := range badValues {
 		fits := fitsSchema([]byte("destinations:\n  pay: "+c.value+"\n")) == nil
@@ -85,11 +87,11 @@ const least = `{"destinations": {"pay": {"http": "https://x", "deduplicates": "n
   "lookup": {"http": "https://x/{remote_ref}", "secret": {"name": "s"}, "rules": [{"status": 404, "then": "not_found"}]}}},
   "groups": {"couriers": {"accept": "explicit", "route": "least_loaded", "consumers": {"north": {"sqs": "courier-north"}}}}}`
 
-// TestTheSchemaIsNotOlderThanTheCode holds every key, word, bound and default of the schema against what reading a
+// TestSchemaAgreesWithTheReader holds every key, word, bound and default of the schema against what reading a
 // file does.
-func TestTheSchemaIsNotOlderThanTheCode(t *testing.T) {
+func TestSchemaAgreesWithTheReader(t *testing.T) {
 	t.Parallel()
-	cfg, err := config.ParseYAML("f", []byte(least))
+	cfg, err := yamlconfig.Parse("f", []byte(least))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +183,7 @@ func get(t *testing.T, document []byte, path []string) any {
 }
 
 // ofOtherKinds are keys of destinations that the one of least cannot have: it is of kind http.
-var ofOtherKinds = []string{"base64", "group", "sqs"}
+var ofOtherKinds = slices.Collect(maps.Keys(config.File.Key("destinations").Type.Of.Keys.For([]string{"http"}).Foreign))
 
 // keys compares the keys of a place with those that the error for a key that nobody knows allows.
 func keys(t *testing.T, path []string, s *jsonschema.Schema) {
@@ -199,8 +201,8 @@ func keys(t *testing.T, path []string, s *jsonschema.Schema) {
 	}
 	slices.Sort(public)
 	at := append(slices.Clone(path), "qqq")
-	want := fmt.Sprintf("%s: is no key of Landfall. Allowed here are %s\n", strings.Join(at, "."), strings.Join(public, ", "))
-	if _, err := config.ParseYAML("f", with(at, 1)); err == nil || !strings.Contains(err.Error(), want) {
+	want := fmt.Sprintf("%s: unknown key; allowed keys: %s\n", strings.Join(at, "."), strings.Join(public, ", "))
+	if _, err := yamlconfig.Parse("f", with(at, 1)); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error = %v\nwant in it: %s", err, want)
 	}
 }
@@ -211,19 +213,19 @@ func words(t *testing.T, path []string, s *jsonschema.Schema) {
 		return
 	}
 	for _, word := range s.Enum.Values {
-		if _, err := config.ParseYAML("f", with(path, word)); err != nil {
+		if _, err := yamlconfig.Parse("f", with(path, word)); err != nil {
 			t.Errorf("%v of the schema is refused: %v", word, err)
 		}
 	}
-	_, err := config.ParseYAML("f", with(path, "qqq"))
+	_, err := yamlconfig.Parse("f", with(path, "qqq"))
 	for _, word := range s.Enum.Values {
 		if err == nil || !strings.Contains(err.Error(), word.(string)) {
 			t.Errorf("error = %v\nwant in it %v, as in the schema", err, word)
 		}
 	}
 	if err != nil {
-		list := err.Error()[strings.Index(err.Error(), "allowed are "):]
-		if list, _, _ = strings.Cut(list, "\n"); strings.Count(list, ",")+1 != len(s.Enum.Values) {
+		list := err.Error()[strings.LastIndex(err.Error(), "write "):]
+		if list, _, _ = strings.Cut(list, "\n"); strings.Count(list, ",")+2 != len(s.Enum.Values) {
 			t.Errorf("%v: %s, but the schema has %d", path, list, len(s.Enum.Values))
 		}
 	}
@@ -246,7 +248,7 @@ func bounds(t *testing.T, path []string, s *jsonschema.Schema) {
 		{new(big.Rat).Sub(s.Minimum, one), false}, {new(big.Rat).Add(s.Maximum, one), false},
 	} {
 		value, _ := c.value.Float64()
-		if _, err := config.ParseYAML("f", with(path, value)); (err == nil) != c.good {
+		if _, err := yamlconfig.Parse("f", with(path, value)); (err == nil) != c.good {
 			t.Errorf("%s: %v: error = %v, but the schema says it is good = %v", strings.Join(path, "."), value, err, c.good)
 		}
 	}
@@ -257,6 +259,9 @@ func byDefault(t *testing.T, resolved []byte, path []string, s *jsonschema.Schem
 	at := path
 	if len(path) > 0 && path[0] == "defaults" {
 		at = append([]string{"destinations", "pay"}, path[1:]...)
+	}
+	if len(path) == 3 && path[0] == "destinations" && slices.Contains(ofOtherKinds, path[2]) {
+		return
 	}
 	value := get(t, resolved, at)
 	said := get(t, []byte(least), at) != nil

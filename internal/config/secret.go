@@ -1,13 +1,9 @@
 package config
 
 import (
-	"net/textproto"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/goccy/go-yaml/ast"
 )
 
 // Secret is a header of every request whose value is kept in Secrets Manager.
@@ -35,59 +31,54 @@ const (
 // maxMember bounds the name of a member, in bytes.
 const maxMember = 256
 
-var (
-	// secretName is what Secrets Manager takes for a name
-	// (https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_CreateSecret.html; those that other services
-	// made have a !), or an ARN of one, which ends in six characters of the service's own.
-	secretName = regexp.MustCompile(`^([A-Za-z0-9/_+=.@!-]{1,512}|arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:[0-9]{12}:secret:[A-Za-z0-9/_+=.@!-]{1,512}-[A-Za-z0-9]{6})$`)
-	// functionName is a name, with or without a version or an alias, or an ARN
-	// (https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html).
-	functionName = regexp.MustCompile(`^(arn:aws[a-z-]*:lambda:[a-z0-9-]+:[0-9]{12}:function:)?[A-Za-z0-9_-]{1,64}(:(\$LATEST|[A-Za-z0-9_-]{1,128}))?$`)
-)
+var secretTable = &Table{
+	Title: "secret", Short: "name",
+	Help: "A header of every request whose value is kept in Secrets Manager. `secret: NAME` is short for `secret: {name: NAME}`.",
+	Example: `destinations:
+  charge: {http: https://api.example.com/charges, deduplicates: 24h, secret: prod/charges-token}
+  refund:
+    http: https://api.example.com/refunds
+    deduplicates: 24h
+    secret: {name: prod/api-keys, member: refunds, header: X-Api-Key}
+`,
+	Keys: []Key{
+		{Name: "header", Type: canonicalHeader, Default: DefaultSecretHeader, Since: "0.1", Example: "X-Api-Key", Help: "The header that carries the secret."},
+		{Name: "member", Type: bounded("the name of a member", maxMember), Since: "0.1", Example: "refunds",
+			Help: "The member of the secret, a JSON object, that is sent. Without it the secret is sent as a whole."},
+		{Name: "name", Type: secretNameType, Required: true, Missing: "write the name or ARN of a secret in Secrets Manager", Since: "0.1", Example: "prod/api-keys",
+			Help: "The name or complete ARN of the secret."},
+		{Name: "scheme", Type: schemeType, Default: DefaultSecretScheme, Since: "0.1", Example: "Token",
+			Help: "The word before the secret, or `none`. Defaults to Bearer where the header is Authorization, else to none.",
+			Derive: func(beside map[string]any) any {
+				if header, given := beside["header"].(string); given && header != DefaultSecretHeader {
+					return NoScheme
+				}
+				return DefaultSecretScheme
+			}},
+	},
+}
 
-// readSecret never shows what stands there: it may be the secret itself, by mistake.
-func readSecret(to **Secret) field {
-	return func(d *document, path string, n ast.Node) {
-		s := &Secret{}
-		*to = s
-		d.maskValues(n)
-		if isScalar(n) {
-			text(&s.Name)(d, path, n)
-			s.Name = orUnread(s.Name)
-		} else {
-			d.mapping(path, n, map[string]field{
-				"header": text(&s.Header),
-				"member": text(&s.Member),
-				"name":   text(&s.Name),
-				"scheme": text(&s.Scheme),
-			})
+var secretType = Type{Form: Mapping, Want: "the name of a secret, or keys with values", Keys: secretTable, Masked: true, Define: "secret"}
+
+// The checks never repeat a name: it may be the secret itself, by mistake.
+var secretNameType = Type{
+	Want: "the name of a secret", Masked: true, Schema: `{"pattern": "` + secretPattern + `"}`,
+	Check: func(text string) string {
+		if !secretName.MatchString(text) {
+			return "this is not a secret of Secrets Manager; write its name (letters, digits and /_+=.@!-) or its complete ARN, never the secret itself"
 		}
-		s.fill()
-	}
+		return ""
+	},
 }
 
-// unread stands for a name that is there but could not be read, which is reported already.
-const unread = "unread"
-
-func orUnread(name string) string {
-	if name == "" {
-		return unread
-	}
-	return name
-}
-
-func (s *Secret) fill() {
-	if s.Header == "" {
-		s.Header = DefaultSecretHeader
-	}
-	s.Header = textproto.CanonicalMIMEHeaderKey(s.Header)
-	switch {
-	case s.Scheme != "":
-	case s.Header == DefaultSecretHeader:
-		s.Scheme = DefaultSecretScheme
-	default:
-		s.Scheme = NoScheme
-	}
+var schemeType = Type{
+	Want: "a word", Masked: true, Define: headerType.Define, Schema: headerType.Schema,
+	Check: func(text string) string {
+		if !headerName.MatchString(text) {
+			return "this cannot stand before a secret; write one word, such as Bearer, or none"
+		}
+		return ""
+	},
 }
 
 // inherit gives a lookup the destination's secret if it asks the same origin (scheme, host and port) and has neither a
@@ -101,7 +92,7 @@ func (l *Lookup) inherit(h *HTTP) {
 	}
 }
 
-// origin is whom a URL, or a template of one, leads to; "" if nobody can tell.
+// origin is the scheme, host and port of a URL or of a template of one; "" if it cannot be read.
 func origin(text string) string {
 	u, err := url.Parse(placeholder.ReplaceAllString(text, "1"))
 	if err != nil || u.Host == "" {
@@ -114,41 +105,17 @@ func origin(text string) string {
 	return u.Scheme + "://" + strings.ToLower(u.Hostname()) + ":" + port
 }
 
-// secret checks a secret and that nothing else sets its header: neither the fixed headers nor the taken ones. It never
-// puts the name into a message: it may be the secret itself, by mistake.
+// secret checks that nothing else sets a secret's header: neither the fixed headers nor the taken ones.
 func (c *checker) secret(path string, s *Secret, headers map[string]string, taken ...string) {
 	if s == nil {
 		return
 	}
-	switch {
-	case s.Name == "":
-		c.failf(path+".name", "is missing: the name or the ARN of a secret in Secrets Manager")
-	case !secretName.MatchString(s.Name):
-		c.failf(path+".name", "is neither a name nor a complete ARN of Secrets Manager: write letters, digits and /_+=.@!- (never the secret itself)")
+	if s.Scheme == "" {
+		c.failf(path+".scheme", "missing; write one word, such as Bearer, or none")
 	}
-	if len(s.Member) > maxMember {
-		c.failf(path+".member", "is too long: at most %d bytes", maxMember)
-	}
-	at := path + ".header"
-	_, fixed := headers[s.Header]
-	switch why := badHeaderName(s.Header); {
-	case why != "":
-		c.failf(at, "%s", why)
-	case s.Header != textproto.CanonicalMIMEHeaderKey(s.Header):
-		c.failf(at, "write it %s", textproto.CanonicalMIMEHeaderKey(s.Header))
-	case fixed:
-		c.failf(at, "%s is one of the fixed headers (headers): it can have one value only", s.Header)
-	case slices.ContainsFunc(taken, func(name string) bool { return strings.EqualFold(name, s.Header) }):
-		c.failf(at, "%s belongs to the row (key_header, row_headers): it can have one value only", s.Header)
-	}
-	if !headerName.MatchString(s.Scheme) {
-		c.failf(path+".scheme", "is no word that can stand before a secret: write one such as Bearer, or none")
-	}
-}
-
-// function checks the name of a function of AWS Lambda.
-func (c *checker) function(path, name string) {
-	if !functionName.MatchString(name) {
-		c.failf(path, "%s is neither a name nor an ARN of a function: write letters, digits, _ and -, at most 64, then :alias if one is meant", quote(name))
+	if _, fixed := headers[s.Header]; fixed {
+		c.failf(path+".header", "%s is in `headers` too; remove one of the two", s.Header)
+	} else if slices.ContainsFunc(taken, func(name string) bool { return strings.EqualFold(name, s.Header) }) {
+		c.failf(path+".header", "%s is in key_header or row_headers too; choose another header", s.Header)
 	}
 }

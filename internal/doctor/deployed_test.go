@@ -19,7 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/landfall-dev/landfall/internal/config"
+	"github.com/landfall-dev/landfall/internal/config/yamlconfig"
 	"github.com/landfall-dev/landfall/internal/eventsource"
 	"github.com/landfall-dev/landfall/internal/schema"
 )
@@ -87,7 +87,7 @@ func deployed(t *testing.T) (*patient, *region) {
 			"DestinationConfig": {"OnFailure": {"Destination": "arn:aws:sqs:x"}}, "FilterCriteria": {"Filters": [{"Pattern": %q}]}}`,
 			eventsource.StreamBatch, eventsource.StreamRetries, eventsource.StreamRecordAge, eventsource.StreamFilter),
 	}, outputs: map[string]string{}}
-	cfg, err := config.ParseYAML("", []byte(p.config))
+	cfg, err := yamlconfig.Parse("", []byte(p.config))
 	if err != nil {
 		t.Fatal(err)
 	}

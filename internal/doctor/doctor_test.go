@@ -16,7 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/smithy-go"
 
-	"github.com/landfall-dev/landfall/internal/config"
+	"github.com/landfall-dev/landfall/internal/config/yamlconfig"
 	"github.com/landfall-dev/landfall/internal/lab/localaws"
 	"github.com/landfall-dev/landfall/internal/lab/loopback"
 	"github.com/landfall-dev/landfall/internal/outboxdb"
@@ -127,7 +127,7 @@ func (p *patient) sdk() aws.Config {
 func (p *patient) installation() Installation {
 	p.t.Helper()
 	p.admit()
-	cfg, err := config.ParseYAML("", []byte(p.config))
+	cfg, err := yamlconfig.Parse("", []byte(p.config))
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -35,8 +35,9 @@ func (e *examination) readQueues(ctx context.Context, consumers map[string][]rou
 		}
 	}
 	for _, name := range e.in.Config.Names() {
-		if d := e.in.Config.Destinations[name]; d.SQS != nil && !d.Retired {
-			e.readQueue(ctx, "destination "+name, d.Queue)
+		d := e.in.Config.Destinations[name]
+		if to, ok := d.Target.(*config.SQS); ok && !d.Retired {
+			e.readQueue(ctx, "destination "+name, to.Queue)
 		}
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
-	"github.com/landfall-dev/landfall/internal/config"
+	"github.com/landfall-dev/landfall/internal/config/yamlconfig"
 	"github.com/landfall-dev/landfall/internal/lab/devstack"
 	"github.com/landfall-dev/landfall/internal/lab/localaws"
 	"github.com/landfall-dev/landfall/internal/lab/loopback"
@@ -66,7 +66,7 @@ func newOffice(t *testing.T) *office {
 		_, err := o.queues.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: &name})
 		must(t, err)
 	}
-	cfg, err := config.ParseYAML("landfall.yaml", []byte(routed))
+	cfg, err := yamlconfig.Parse("landfall.yaml", []byte(routed))
 	must(t, err)
 	resolved, err := cfg.Resolved()
 	must(t, err)

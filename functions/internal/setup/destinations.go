@@ -15,7 +15,7 @@ import (
 func destinations(cfg *config.Config, r remotes) (all []outbox.Destination, err error) {
 	for _, name := range cfg.Names() {
 		d := cfg.Destinations[name]
-		s, err := senderOf(d, r)
+		s, err := senders[d.Kind()](d, r)
 		if err != nil {
 			return nil, fmt.Errorf("destination %s: %w", name, err)
 		}
@@ -28,21 +28,42 @@ func destinations(cfg *config.Config, r remotes) (all []outbox.Destination, err 
 	return all, nil
 }
 
-func senderOf(d config.Destination, r remotes) (outbox.Sender, error) {
-	switch {
-	case d.SQS != nil:
-		to := r.sqs()
-		return sender.NewSQS(sender.SQSOptions{Base64: d.Base64, Client: to.client, Queue: d.Queue, URL: to.url})
-	case d.Group != "":
-		to := r.sqs()
-		return sender.NewGroup(sender.GroupOptions{
-			Client: to.client, Group: d.Group, QueuePrefix: os.Getenv(schema.QueuePrefixEnv), URL: to.url,
-		})
-	}
-	return sender.NewHTTP(httpOptions(d, r))
+// senders make the sender of a destination, by its kind.
+var senders = map[string]func(config.Destination, remotes) (outbox.Sender, error){
+	"http":  newHTTP,
+	"sqs":   newSQS,
+	"group": newGroup,
 }
 
-// lookupOf is nil where nobody can be asked. An answer to a lookup names the effect where an answer to a send does.
+func newSQS(d config.Destination, r remotes) (outbox.Sender, error) {
+	t, to := d.Target.(*config.SQS), r.sqs()
+	return sender.NewSQS(sender.SQSOptions{Base64: t.Base64, Client: to.client, Queue: t.Queue, URL: to.url})
+}
+
+func newGroup(d config.Destination, r remotes) (outbox.Sender, error) {
+	to := r.sqs()
+	return sender.NewGroup(sender.GroupOptions{
+		Client: to.client, Group: d.Target.(*config.ToGroup).Group, QueuePrefix: os.Getenv(schema.QueuePrefixEnv), URL: to.url,
+	})
+}
+
+func newHTTP(d config.Destination, r remotes) (outbox.Sender, error) {
+	h := d.Target.(*config.HTTP)
+	o := sender.HTTPOptions{
+		AllowPrivate: d.AllowPrivate, Deduplicates: outbox.Window(d.Deduplicates) != outbox.Never,
+		Headers: h.Headers, KeyHeader: h.KeyHeader, Method: h.Method, RowHeaders: h.RowHeaders, Secret: r.header(h.Secret), URL: h.URL,
+		Statuses: map[int]outbox.OutcomeKind{},
+	}
+	if h.RemoteRef != nil {
+		o.RefHeader, o.RefPointer = h.RemoteRef.Header, h.RemoteRef.Pointer
+	}
+	for status, outcome := range h.Statuses {
+		o.Statuses[status] = outbox.OutcomeKind(outcome)
+	}
+	return sender.NewHTTP(o)
+}
+
+// lookupOf is nil for a destination without a lookup. An answer to a lookup names the effect where an answer to a send does.
 func lookupOf(d config.Destination, r remotes) (outbox.Lookup, error) {
 	switch {
 	case d.Lookup == nil:
@@ -53,26 +74,11 @@ func lookupOf(d config.Destination, r remotes) (outbox.Lookup, error) {
 	o := lookup.HTTPOptions{
 		AllowPrivate: d.AllowPrivate, Headers: d.Lookup.Headers, Method: d.Lookup.Method, Secret: r.header(d.Lookup.Secret), URL: d.Lookup.URL,
 	}
-	if d.HTTP != nil && d.RemoteRef != nil {
-		o.RefHeader, o.RefPointer = d.RemoteRef.Header, d.RemoteRef.Pointer
+	if h, ok := d.Target.(*config.HTTP); ok && h.RemoteRef != nil {
+		o.RefHeader, o.RefPointer = h.RemoteRef.Header, h.RemoteRef.Pointer
 	}
 	for _, r := range d.Lookup.Rules {
 		o.Rules = append(o.Rules, lookup.Rule{Status: r.Status, Pointer: r.Pointer, Equals: r.Equals, Then: outbox.AnswerKind(r.Then)})
 	}
 	return lookup.NewHTTP(o)
-}
-
-func httpOptions(d config.Destination, r remotes) sender.HTTPOptions {
-	o := sender.HTTPOptions{
-		AllowPrivate: d.AllowPrivate, Deduplicates: outbox.Window(d.Deduplicates) != outbox.Never,
-		Headers: d.Headers, KeyHeader: d.KeyHeader, Method: d.Method, RowHeaders: d.RowHeaders, Secret: r.header(d.Secret), URL: d.URL,
-		Statuses: map[int]outbox.OutcomeKind{},
-	}
-	if d.RemoteRef != nil {
-		o.RefHeader, o.RefPointer = d.RemoteRef.Header, d.RemoteRef.Pointer
-	}
-	for status, outcome := range d.Statuses {
-		o.Statuses[status] = outbox.OutcomeKind(outcome)
-	}
-	return o
 }

@@ -10,14 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/landfall-dev/landfall/internal/config"
+	"github.com/landfall-dev/landfall/internal/config/yamlconfig"
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
 // BenchmarkStart is a cold start as far as it is the program's: from the start of the process until it asks for its first
 // event; CPU apart. "nothing" is a function that does nothing.
 func BenchmarkStart(b *testing.B) {
-	cfg, err := config.ParseYAML("landfall.yaml", []byte(`
+	cfg, err := yamlconfig.Parse("landfall.yaml", []byte(`
 destinations:
   charge: {http: https://api.example.com/charges, deduplicates: 24h}
 groups:

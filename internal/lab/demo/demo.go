@@ -15,7 +15,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/landfall-dev/landfall/internal/config"
+	"github.com/landfall-dev/landfall/internal/config/yamlconfig"
 	"github.com/landfall-dev/landfall/internal/egress"
 	"github.com/landfall-dev/landfall/internal/lab/desk"
 	"github.com/landfall-dev/landfall/internal/lab/payloads"
@@ -202,7 +202,7 @@ func keyOf(p payloads.Payload, n int) string {
 
 func (d *demo) start(ctx context.Context, main, partner string) error {
 	yaml := strings.NewReplacer("MAIN", main, "PARTNER", partner, "QUEUES", d.prefix).Replace(configuration)
-	cfg, err := config.ParseYAML("landfall.yaml", []byte(yaml))
+	cfg, err := yamlconfig.Parse("landfall.yaml", []byte(yaml))
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
-	"github.com/landfall-dev/landfall/internal/config"
+	"github.com/landfall-dev/landfall/internal/config/yamlconfig"
 	"github.com/landfall-dev/landfall/internal/lab/desk"
 	"github.com/landfall-dev/landfall/internal/lab/localaws"
 	"github.com/landfall-dev/landfall/internal/lab/loopback"
@@ -24,7 +24,7 @@ func TestRemoveLeavesAnExternalEndpointEmpty(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { aws.Close() })
-	cfg, err := config.ParseYAML("landfall.yaml", []byte("groups: {g: {accept: explicit, route: weighted, consumers: {a: {sqs: queue-a}}}}"))
+	cfg, err := yamlconfig.Parse("landfall.yaml", []byte("groups: {g: {accept: explicit, route: weighted, consumers: {a: {sqs: queue-a}}}}"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestEndpointOutsideThisMachineIsRefused(t *testing.T) {
 
 func TestDeskServesProgramsAndRefusesWebPages(t *testing.T) {
 	t.Parallel()
-	cfg, err := config.ParseYAML("landfall.yaml", []byte("groups: {g: {accept: explicit, route: weighted, consumers: {a: {sqs: queue-a}}}}"))
+	cfg, err := yamlconfig.Parse("landfall.yaml", []byte("groups: {g: {accept: explicit, route: weighted, consumers: {a: {sqs: queue-a}}}}"))
 	if err != nil {
 		t.Fatal(err)
 	}

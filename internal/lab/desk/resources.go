@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
+	"github.com/landfall-dev/landfall/internal/config"
 	"github.com/landfall-dev/landfall/internal/outboxdb"
 	"github.com/landfall-dev/landfall/internal/routing"
 	"github.com/landfall-dev/landfall/internal/routingdb"
@@ -68,8 +69,8 @@ func (d *Desk) queues() (names []string) {
 		}
 	}
 	for _, destination := range d.config.Destinations {
-		if destination.SQS != nil {
-			names = append(names, destination.Queue)
+		if to, ok := destination.Target.(*config.SQS); ok {
+			names = append(names, to.Queue)
 		}
 	}
 	return append(names, schema.StreamFailures(d.Prefix))

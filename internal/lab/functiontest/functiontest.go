@@ -14,7 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/landfall-dev/landfall"
-	"github.com/landfall-dev/landfall/internal/config"
+	"github.com/landfall-dev/landfall/internal/config/yamlconfig"
 	"github.com/landfall-dev/landfall/internal/lab/desk"
 	"github.com/landfall-dev/landfall/internal/lab/devstack"
 	"github.com/landfall-dev/landfall/internal/outbox"
@@ -39,7 +39,7 @@ type Bench struct {
 // New starts everything with a landfall.yaml, and with others' functions that it names.
 func New(t *testing.T, function, yaml string, others ...devstack.Function) *Bench {
 	t.Helper()
-	cfg, err := config.ParseYAML("landfall.yaml", []byte(yaml))
+	cfg, err := yamlconfig.Parse("landfall.yaml", []byte(yaml))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/landfall-dev/landfall/internal/config"
+	"github.com/landfall-dev/landfall/internal/config/yamlconfig"
 	"github.com/landfall-dev/landfall/internal/lab/devstack"
 	"github.com/landfall-dev/landfall/internal/lab/localaws"
 	"github.com/landfall-dev/landfall/internal/lab/localaws/ledger"
@@ -79,7 +80,7 @@ func NewRouter(t *testing.T, prefix, yaml string, queues ...string) *Router {
 // writeConfig writes landfall.json for a landfall.yaml.
 func writeConfig(t *testing.T, yaml string) (cfg *config.Config, file string) {
 	t.Helper()
-	cfg, err := config.ParseYAML("landfall.yaml", []byte(yaml))
+	cfg, err := yamlconfig.Parse("landfall.yaml", []byte(yaml))
 	if err != nil {
 		t.Fatal(err)
 	}

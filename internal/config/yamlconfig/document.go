@@ -1,4 +1,4 @@
-package config
+package yamlconfig
 
 import (
 	"bytes"
@@ -11,6 +11,8 @@ import (
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/landfall-dev/landfall/internal/config"
 )
 
 // maxDepth bounds how deep brackets may be nested. The format itself needs four levels.
@@ -23,10 +25,12 @@ const maxKeys = 20_000
 // document is one landfall.yaml while it is read: its lines for excerpts, where each key and value stands, and what
 // is wrong so far.
 type document struct {
-	lines    []string
-	keys     map[string]*token.Token
-	values   map[string]*token.Token
-	problems []Problem
+	lines  []string
+	keys   map[string]*token.Token
+	values map[string]*token.Token
+	// unread are the paths of what could not be read. What is wrong there, or below, follows from that.
+	unread   map[string]bool
+	problems []config.Problem
 }
 
 func newDocument(src []byte) *document {
@@ -34,6 +38,7 @@ func newDocument(src []byte) *document {
 		lines:  strings.Split(string(normalise(src)), "\n"),
 		keys:   map[string]*token.Token{},
 		values: map[string]*token.Token{},
+		unread: map[string]bool{},
 	}
 }
 
@@ -55,16 +60,16 @@ func (d *document) parse(src []byte) ast.Node {
 	}
 	docs = slices.DeleteFunc(docs, func(doc *ast.DocumentNode) bool { return doc.Body == nil })
 	if len(docs) == 0 {
-		d.fail(0, 0, "", "is empty: it needs at least destinations: and one destination")
+		d.fail(0, 0, "", "the file is empty; write at least one destination under destinations:")
 		return nil
 	}
 	if len(docs) > 1 {
-		d.failf(docs[1].Body, "", "a second document begins here: one file is one configuration")
+		d.failf(docs[1].Body, "", "a second document begins here; write one configuration per file")
 		return nil
 	}
 	root := docs[0].Body
 	if _, ok := mappingValues(root); !ok {
-		d.failf(root, "", "%s, want keys with values (key: value)", found(root))
+		d.failf(root, "", "%s; write keys with values (key: value)", found(root))
 		return nil
 	}
 	return root
@@ -72,23 +77,23 @@ func (d *document) parse(src []byte) ast.Node {
 
 // readable refuses what is no text, or text that YAML readers disagree about.
 func (d *document) readable(src []byte) bool {
-	if len(src) > MaxBytes {
-		d.fail(0, 0, "", fmt.Sprintf("is longer than %d bytes", MaxBytes))
+	if len(src) > config.MaxBytes {
+		d.fail(0, 0, "", config.TooLong)
 		return false
 	}
 	for i, line := range d.lines {
 		if !utf8.ValidString(line) {
 			at := strings.IndexFunc(line, func(r rune) bool { return r == utf8.RuneError })
-			d.fail(i+1, utf8.RuneCountInString(line[:at])+1, "", "is not UTF-8 from here on")
+			d.fail(i+1, utf8.RuneCountInString(line[:at])+1, "", "the text is not UTF-8 from here on; save the file as UTF-8")
 			return false
 		}
 		if at := strings.IndexFunc(line, isControl); at >= 0 {
-			d.fail(i+1, utf8.RuneCountInString(line[:at])+1, "", "a control character cannot stand in a configuration")
+			d.fail(i+1, utf8.RuneCountInString(line[:at])+1, "", "a control character is not allowed; remove it")
 			return false
 		}
 		indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 		if tab := strings.IndexByte(indent, '\t'); tab >= 0 && len(indent) < len(line) && line[len(indent)] != '#' {
-			d.fail(i+1, tab+1, "", "a tab cannot indent: use spaces")
+			d.fail(i+1, tab+1, "", "a tab cannot indent; use spaces")
 			return false
 		}
 	}
@@ -104,7 +109,7 @@ func (d *document) syntax(src string) (docs []*ast.DocumentNode, ok bool) {
 	defer func() {
 		// What was read comes from outside, and a parser's defect must not end the process.
 		if recover() != nil {
-			d.fail(0, 0, "", "cannot be read as YAML")
+			d.fail(0, 0, "", "invalid YAML")
 			docs, ok = nil, false
 		}
 	}()
@@ -121,9 +126,9 @@ func (d *document) syntax(src string) (docs []*ast.DocumentNode, ok bool) {
 			GetToken() *token.Token
 			GetMessage() string
 		}); is && at.GetToken() != nil {
-			d.failAt(at.GetToken(), "", clip(at.GetMessage()))
+			d.failAt(at.GetToken(), "", config.Clip(at.GetMessage()))
 		} else {
-			d.fail(0, 0, "", "cannot be read as YAML")
+			d.fail(0, 0, "", "invalid YAML")
 		}
 		return nil, false
 	}
@@ -136,28 +141,28 @@ func unwanted(tokens token.Tokens) (*token.Token, string) {
 	for _, tk := range tokens {
 		switch tk.Type {
 		case token.AnchorType, token.AliasType:
-			return tk, "anchors and aliases are not possible: write the value out, or use defaults"
+			return tk, "anchors and aliases are not supported; write the value out, or use defaults"
 		case token.MergeKeyType:
-			return tk, "merging (<<) is not possible: use defaults"
+			return tk, "merging (<<) is not supported; use defaults"
 		case token.TagType:
-			return tk, "tags (!) are not possible: quote a text that begins with !"
+			return tk, "tags (!) are not supported; quote a text that begins with !"
 		case token.DirectiveType:
-			return tk, "directives (%) are not possible"
+			return tk, "directives (%) are not supported; remove this line"
 		case token.MappingKeyType:
-			return tk, "keys with ? are not possible: write key: value"
+			return tk, "keys with ? are not supported; write key: value"
 		case token.LiteralType, token.FoldedType:
-			return tk, "block text (| or >) is not possible: write the value on one line"
+			return tk, "block text (| or >) is not supported; write the value on one line"
 		case token.MappingValueType:
 			if keys++; keys > maxKeys {
-				return tk, fmt.Sprintf("more than %d keys are too many", maxKeys)
+				return tk, fmt.Sprintf("the file has too many keys; the maximum is %d", maxKeys)
 			}
 		case token.SequenceEntryType:
 			if tk.Prev != nil && tk.Prev.Type == token.SequenceEntryType {
-				return tk, "a list cannot stand in a list"
+				return tk, "a list in a list is not supported"
 			}
 		case token.MappingStartType, token.SequenceStartType:
 			if depth++; depth > maxDepth {
-				return tk, "brackets are nested too deep"
+				return tk, "brackets are nested too deeply"
 			}
 		case token.MappingEndType, token.SequenceEndType:
 			depth--
@@ -167,15 +172,20 @@ func unwanted(tokens token.Tokens) (*token.Token, string) {
 }
 
 func (d *document) fail(line, column int, path, message string) {
-	d.problems = append(d.problems, Problem{Line: line, Column: column, Path: path, Message: message})
+	d.problems = append(d.problems, config.Problem{Line: line, Column: column, Path: path, Message: message})
 }
 
 func (d *document) failAt(tk *token.Token, path, message string) {
 	d.fail(tk.Position.Line, tk.Position.Column, path, message)
 }
 
-// failf notes a problem with a node. What is inside a node of the wrong kind was never read, so nobody knows
-// whether it is secret.
+// unreadable notes that a value cannot be read, so that the checks say nothing about it.
+func (d *document) unreadable(n ast.Node, path, format string, args ...any) {
+	d.unread[path] = true
+	d.failf(n, path, format, args...)
+}
+
+// failf notes a problem with a node. What is inside a node of the wrong kind was never read, so it may be secret.
 func (d *document) failf(n ast.Node, path, format string, args ...any) {
 	d.failAt(beginning(n), path, fmt.Sprintf(format, args...))
 	if !isScalar(n) {
@@ -195,14 +205,15 @@ func beginning(n ast.Node) *token.Token {
 }
 
 // locate gives problems with values their places: where the value is written, else its key, else where the
-// destination inherits it from, else the destination. What could not even be read is not reported again.
-func (d *document) locate(problems []Problem) {
+// destination inherits it from, else the destination. Problems that follow from one that is reported already are
+// dropped.
+func (d *document) locate(problems []config.Problem) {
 	reported := map[string]bool{}
 	for _, p := range d.problems {
 		reported[p.Path] = true
 	}
 	for _, p := range problems {
-		if reported[p.Path] {
+		if reported[p.Path] || d.follows(p.Path) {
 			continue
 		}
 		tk := d.place(&p.Path)
@@ -211,6 +222,20 @@ func (d *document) locate(problems []Problem) {
 			continue
 		}
 		d.failAt(tk, p.Path, p.Message)
+	}
+}
+
+// follows says whether a path is, or is below, one that could not be read.
+func (d *document) follows(path string) bool {
+	for at := path; ; {
+		if d.unread[at] {
+			return true
+		}
+		dot := strings.LastIndexByte(at, '.')
+		if dot < 0 {
+			return false
+		}
+		at = at[:dot]
 	}
 }
 
@@ -250,9 +275,11 @@ func (d *document) nearestKey(path *string, parts int) *token.Token {
 	return nil
 }
 
-// move makes a key known under another name, too.
-func (d *document) move(path, from, to string) {
-	if base, ok := strings.CutSuffix(path, from); ok {
-		d.keys[base+to], d.values[base+to] = d.keys[path], d.values[path]
+// inherited is where a value of a destination that is not written there is written, if anywhere.
+func inherited(path string) (string, bool) {
+	parts := strings.SplitN(path, ".", 3)
+	if len(parts) < 3 || parts[0] != "destinations" {
+		return "", false
 	}
+	return "defaults." + parts[2], true
 }

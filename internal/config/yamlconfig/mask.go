@@ -1,4 +1,4 @@
-package config
+package yamlconfig
 
 import (
 	"regexp"
@@ -7,6 +7,8 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/landfall-dev/landfall/internal/config"
 )
 
 // What a person writes beside the key that is wrong may be a credential, and errors end in logs. So before a line
@@ -15,17 +17,17 @@ import (
 
 var urls = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://\S*`)
 
-// err is the document's problems as an [*Error], with excerpts.
-func (d *document) err(name string) *Error {
+// err is the document's problems as a [*config.Error], with excerpts.
+func (d *document) err(name string) *config.Error {
 	for i := range d.lines {
 		d.hideURLs(i)
 	}
 	for i, p := range d.problems {
 		if p.Line >= 1 && p.Line <= len(d.lines) {
-			d.problems[i].excerpt = d.lines[p.Line-1]
+			d.problems[i].Excerpt = d.lines[p.Line-1]
 		}
 	}
-	return newError(name, d.problems)
+	return config.NewError(name, d.problems)
 }
 
 func (d *document) hideURLs(line int) {
@@ -84,8 +86,24 @@ func (d *document) maskToken(tk *token.Token) {
 	}
 }
 
-// hideUnparsed is for a file that is no YAML, where nobody can tell values of headers from the rest: only lines
-// that begin with a key of ours stay readable.
+// credential finds keys whose values may be credentials.
+var credential = regexp.MustCompile(`(?i)auth|key|token|secret|passw|pwd|credential|cookie|header|sign`)
+
+// maskLikely hides what a key that does not belong there may hold a credential under; everything else stays readable.
+func (d *document) maskLikely(name string, value ast.Node) {
+	values, isMapping := mappingValues(value)
+	switch {
+	case credential.MatchString(name):
+		d.mask(value)
+	case isMapping:
+		for _, v := range values {
+			d.maskLikely(v.Key.GetToken().Value, v.Value)
+		}
+	}
+}
+
+// hideUnparsed is for a file that is not YAML, where values of headers look like all others: only lines that begin with
+// a key of the format stay readable.
 func (d *document) hideUnparsed() {
 	for i, line := range d.lines {
 		word := strings.TrimLeft(line, ` {["'-`)
@@ -94,7 +112,7 @@ func (d *document) hideUnparsed() {
 		}
 		end := strings.Index(line, word) + len(word)
 		rest := strings.TrimLeft(line[end:], ` :"'`)
-		if !known[word] && !strings.HasPrefix(rest, "{") {
+		if places[word] == nil && !strings.HasPrefix(rest, "{") {
 			line = line[:end] + stars(line[end:])
 		}
 		for _, word := range []string{"headers", "secret"} {
