@@ -1,9 +1,9 @@
-// Package landfalltest is for the tests of applications. An [Outbox] is a real [landfall.Outbox] whose table is
-// in memory, and which shows the rows that were put; a [Group] is what a [consumer.Consumer] works in. Rules and
-// conflicts are those of the real thing, because it is the real thing on a DynamoDB and an SQS in this process:
-// no sockets, no containers, no account, and it works inside testing/synctest.
+// Package landfalltest is for the tests of applications. An [Outbox] is a [landfall.Outbox] whose table is in memory; it
+// returns the rows that were put. A [Group] is the surroundings of a [consumer.Consumer]. Both run the production code on a
+// DynamoDB and an SQS in this process, so that rules and conflicts are the real ones. They need no sockets, no containers
+// and no account, and work inside testing/synctest.
 //
-// It sends nothing. To see rows landed on your machine, use the command line's dev and demo.
+// The package sends nothing. To see rows landed on your machine, use the commands landfall dev and landfall demo.
 package landfalltest
 
 import (
