@@ -89,7 +89,7 @@ func (f Function) resolve() (Function, error) {
 // executable returns the absolute path of a file that can be run.
 func executable(path string) (string, error) {
 	if path == "" {
-		return "", errors.New("Path is missing: give the path of an executable")
+		return "", errors.New("path is missing: give the path of an executable")
 	}
 	path, err := filepath.Abs(path)
 	if err != nil {

@@ -96,9 +96,9 @@ func (s *Stack) checkMapping(m QueueMapping) error {
 	case s.pools[m.Function] == nil:
 		return ErrUnknownFunction
 	case m.Client == nil:
-		return errors.New("Client is missing")
+		return errors.New("client is missing")
 	case m.Queue == "":
-		return errors.New("Queue is missing: give the queue's URL")
+		return errors.New("queue is missing: give the queue's URL")
 	case m.BatchSize < 1 || m.BatchSize > MaxBatch:
 		return fmt.Errorf("batch size %d is not within 1 to %d", m.BatchSize, MaxBatch)
 	case m.BatchingWindow < 0 || m.BatchingWindow > MaxBatchingWindow || m.BatchingWindow%time.Second != 0:

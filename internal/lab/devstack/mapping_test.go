@@ -100,8 +100,8 @@ func TestWrongMappingsAreNotStarted(t *testing.T) {
 			m.BatchSize, m.BatchingWindow, m.MaximumConcurrency = 10_000, 5*time.Minute, 1000
 		}, ""},
 		"unknown function":        {func(m *QueueMapping) { m.Function = "other" }, ErrUnknownFunction.Error()},
-		"Client is missing":       {func(m *QueueMapping) { m.Client = nil }, "Client is missing"},
-		"no queue":                {func(m *QueueMapping) { m.Queue = "" }, "Queue is missing: give the queue's URL"},
+		"Client is missing":       {func(m *QueueMapping) { m.Client = nil }, "client is missing"},
+		"no queue":                {func(m *QueueMapping) { m.Queue = "" }, "queue is missing: give the queue's URL"},
 		"queue that is not there": {func(m *QueueMapping) { m.Queue += "2" }, "NonExistentQueue"},
 		"negative batch":          {func(m *QueueMapping) { m.BatchSize = -1 }, "batch size -1"},
 		"batch too large":         {func(m *QueueMapping) { m.BatchSize, m.BatchingWindow = 10_001, time.Second }, "batch size 10001"},

@@ -160,7 +160,7 @@ func TestResponseThatBreaksOffIsNotASuccess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fmt.Fprintf(conn, "POST %sid-1/response HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\npart of it", invocationPath)
+	fmt.Fprintf(conn, "POST %sid-1/response HTTP/1.1\r\nHost: %s\r\nContent-Length: 100\r\n\r\npart of it", invocationPath, c.api.addr)
 	conn.(*net.TCPConn).CloseWrite()
 	if resp, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || resp.StatusCode != http.StatusBadRequest {
 		t.Errorf("got %v, %v", resp, err)
@@ -195,7 +195,7 @@ func TestWaitingRequestThatIsCutDoesNotSwallowAnInvocation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fmt.Fprintf(conn, "GET %snext HTTP/1.1\r\nHost: x\r\n\r\n", invocationPath)
+	fmt.Fprintf(conn, "GET %snext HTTP/1.1\r\nHost: %s\r\n\r\n", invocationPath, c.api.addr)
 	receive(t, c.api.ready)
 	c.expect("GET", invocationPath+"next", "", 403, "InvalidStateTransition") // one waits
 	conn.Close()

@@ -80,7 +80,7 @@ func (s *Stack) checkSchedule(sched Schedule) error {
 	case s.pools[sched.Function] == nil:
 		return ErrUnknownFunction
 	case sched.Rule == "":
-		return errors.New("Rule is missing: give the rule's name")
+		return errors.New("rule is missing: give the rule's name")
 	case sched.Every <= 0:
 		return fmt.Errorf("rate %v is not positive", sched.Every)
 	case len(sched.Inputs) > MaxTargets:

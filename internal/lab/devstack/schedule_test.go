@@ -178,7 +178,7 @@ func TestWrongSchedulesAreNotStarted(t *testing.T) {
 		want   string
 	}{
 		"unknown function": {func(s *Schedule) { s.Function = "other" }, ErrUnknownFunction.Error()},
-		"no rule":          {func(s *Schedule) { s.Rule = "" }, "Rule is missing: give the rule's name"},
+		"no rule":          {func(s *Schedule) { s.Rule = "" }, "rule is missing: give the rule's name"},
 		"no rate":          {func(s *Schedule) { s.Every = 0 }, "rate 0s is not positive"},
 		"six targets":      {func(s *Schedule) { s.Inputs = make([]json.RawMessage, 6) }, "at most 5"},
 		"input not JSON":   {func(s *Schedule) { s.Inputs = []json.RawMessage{[]byte(`{}`), []byte(`{`)} }, "input 1 is not valid JSON"},

@@ -137,7 +137,7 @@ func TestWrongFunctionsAreNotStarted(t *testing.T) {
 		"no name":              {with(func(f *Function) { f.Name = "" }), `function "": a name is`},
 		"name with a slash":    {with(func(f *Function) { f.Name = "a/b" }), "a name is"},
 		"same name twice":      {[]Function{good, good}, "the name is given twice; names must differ"},
-		"no path":              {with(func(f *Function) { f.Path = "" }), "Path is missing: give the path of an executable"},
+		"no path":              {with(func(f *Function) { f.Path = "" }), "path is missing: give the path of an executable"},
 		"missing file":         {with(func(f *Function) { f.Path = "/nowhere/bootstrap" }), "build it first"},
 		"folder":               {with(func(f *Function) { f.Path = "/" }), "not an executable file"},
 		"not executable":       {with(func(f *Function) { f.Path = "doc.go" }), "not an executable file"},

@@ -76,8 +76,8 @@ func TestWrongStreamMappingsAreNotStarted(t *testing.T) {
 			want   string // empty: it is good
 		}{
 			"good":               {func(m *StreamMapping) {}, ""},
-			"Client is missing":  {func(m *StreamMapping) { m.Client = nil }, "Client is missing"},
-			"no table":           {func(m *StreamMapping) { m.Table = "" }, "Table is missing"},
+			"Client is missing":  {func(m *StreamMapping) { m.Client = nil }, "client is missing"},
+			"no table":           {func(m *StreamMapping) { m.Table = "" }, "table is missing"},
 			"no stream":          {func(m *StreamMapping) { m.Client = empty }, "create it with a StreamSpecification"},
 			"no position":        {func(m *StreamMapping) { m.StartingPosition = "" }, "neither TRIM_HORIZON nor LATEST"},
 			"position":           {func(m *StreamMapping) { m.StartingPosition = "AT_SEQUENCE_NUMBER" }, "neither TRIM_HORIZON nor LATEST"},

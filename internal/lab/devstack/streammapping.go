@@ -124,9 +124,9 @@ func (m StreamMapping) withDefaults() StreamMapping {
 func (m StreamMapping) check() error {
 	switch {
 	case m.Client == nil:
-		return errors.New("Client is missing")
+		return errors.New("client is missing")
 	case m.Table == "":
-		return errors.New("Table is missing")
+		return errors.New("table is missing")
 	case m.StartingPosition != types.ShardIteratorTypeTrimHorizon && m.StartingPosition != types.ShardIteratorTypeLatest:
 		return fmt.Errorf("starting position %q is neither TRIM_HORIZON nor LATEST", m.StartingPosition)
 	case m.BatchSize < 1 || m.BatchSize > MaxBatch:
