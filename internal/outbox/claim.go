@@ -25,8 +25,9 @@ type Claim struct {
 	// Attempts is the budget: a row that was claimed as often refuses.
 	Attempts int
 	// From is nil for the blind claim of the common case, whose condition is on the row alone: pending,
-	// due, no attempt that may have arrived, deliver_by later than At, budget left, and not
-	// abandoned when it was last claimed.
+	// due, no attempt that may have arrived, deliver_by later than At, budget left, not
+	// abandoned when it was last claimed, and not under this claim's own token: a late copy must not take a
+	// row that was settled and given back meanwhile.
 	// Otherwise From is the row that was read and examined, and the condition is that the row is
 	// still that one: same status, token and attempt count, and due if pending. From a
 	// dispatching row the claim is a take over.
@@ -90,7 +91,7 @@ func (c Claim) admits(row Row) bool {
 	due := row.Status == StatusPending && !row.LaneAt.After(c.DueBy())
 	if c.From == nil {
 		return due && !row.MayHaveArrived() && !row.expired(c.At) && row.AttemptCount < c.Attempts && !row.crashed() &&
-			(c.Due.IsZero() || row.Token == "")
+			row.Token != c.Token && (c.Due.IsZero() || row.Token == "")
 	}
 	return (due || row.Status == StatusDispatching) && row.Status == c.From.Status &&
 		row.Token == c.From.Token && row.AttemptCount == c.From.AttemptCount

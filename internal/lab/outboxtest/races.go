@@ -39,6 +39,27 @@ func (h Harness) races(t *testing.T) {
 		}
 		b.settled(held(b.to(outbox.StatusCompleted), second.Token))
 	})
+	h.each(t, "a late copy of a blind claim is refused once its row was settled and given back", func(b *bench) {
+		b.put(b.fresh())
+		claim := b.claim(nil)
+		if _, err := b.subject.Store.Claim(b.t.Context(), claim); err != nil {
+			b.t.Fatal(err)
+		}
+		b.settled(held(b.to(outbox.StatusFailed), claim.Token))
+		retry := operator(outbox.StatusPending, false)(b, b.get())
+		retry.LaneAt = b.now.Add(-time.Second) // by a clock that is behind
+		b.settled(retry)
+		before := b.subject.Raw(b.t, b.id)
+		_, err := b.subject.Store.Claim(b.t.Context(), claim)
+		var refused *outbox.RefusedError
+		if !errors.As(err, &refused) {
+			b.t.Errorf("the copy: %v, want a refusal", err)
+		}
+		if after := b.subject.Raw(b.t, b.id); after != before {
+			b.t.Errorf("the stored row changed:\n%s\n%s", before, after)
+		}
+		b.claimed(nil) // under another token it is claimed
+	})
 	h.each(t, "a settlement of a row as read before a claim ended is a conflict", func(b *bench) {
 		b.put(b.fresh())
 		fresh := b.get()

@@ -13,6 +13,13 @@ const (
 	rowGo      = "internal/outbox/row.go"
 )
 
+// Packages whose tests notice what worlds hardly ever meet. The suite of stores is run in two of them.
+const (
+	domainTests = "internal/outbox"
+	memoryTests = "internal/lab/memory"
+	dbTests     = "internal/outboxdb"
+)
+
 // table is what is broken on purpose. A name says what the protocol then does.
 var table = []mutant{
 	{name: "a claim takes a row of any status", file: claimGo,
@@ -43,10 +50,12 @@ var table = []mutant{
 		from: `if row.Status == StatusDispatching && row.Token == c.Token {`, to: `if false {`},
 	{name: "any claim of a claimed row is taken for a repetition", file: claimGo,
 		from: `if row.Status == StatusDispatching && row.Token == c.Token {`, to: `if row.Status == StatusDispatching {`},
+	{name: "a blind claim whose own token is on the row is granted again", file: claimGo, tests: memoryTests,
+		from: `			row.Token != c.Token && (`, to: `			(`},
 
 	{name: "the fast path claims rows that were claimed before", file: claimGo,
 		from: `row.AttemptCount < c.Attempts && !row.crashed() &&
-			(c.Due.IsZero() || row.Token == "")`, to: `(row.AttemptCount < c.Attempts || !c.Due.IsZero()) && !row.crashed()`},
+			row.Token != c.Token && (c.Due.IsZero() || row.Token == "")`, to: `(row.AttemptCount < c.Attempts || !c.Due.IsZero()) && !row.crashed() && row.Token != c.Token`},
 	{name: "the fast path claims rows for later", file: fastGo,
 		from: `return now.Add(d.to.Policy.HeadStart)`, to: `return row.LaneAt`},
 	{name: "the fast path believes what was reported of a row's times", file: fastGo,

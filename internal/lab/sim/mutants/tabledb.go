@@ -70,6 +70,10 @@ var tableDB = []mutant{
 		from: `windowSeconds(next.Window)`, to: `windowSeconds(c.Window)`},
 	{name: "DynamoDB: a take over forgets that the attempt may have arrived", file: dbClaimGo, sdk: true,
 		from: `if !c.From.MayHaveArrived() && next.MayHaveArrived() {`, to: `if false {`},
+	{name: "DynamoDB: a blind claim whose own token is on the row is granted again", file: dbClaimGo, tests: dbTests,
+		from: `		w.RequireOrAbsent(schema.Token, " <> ", w.Value(dynamo.Text(c.Token)))
+`, to: `		w.RequireOrAbsent(schema.Token, " <> ", w.Value(dynamo.Text("")))
+`},
 	{name: "DynamoDB: the answer of a claim is the row before it", file: dbClaimGo, sdk: true,
 		from: `types.ReturnValueAllNew`, to: `types.ReturnValueAllOld`},
 	{name: "DynamoDB: a lost answer of a claim is a refusal", file: dbClaimGo, sdk: true,
