@@ -31,7 +31,7 @@ func (d *destinationRun) claim(c Claim, takeOver bool) *RefusedError {
 	if !d.hasTime() { // the claim that was refused before this one may have taken long
 		return nil
 	}
-	token, err := d.run.token()
+	token, err := newToken(d.run.dispatcher.Rand)
 	if err != nil {
 		d.run.fail(err)
 		return nil
@@ -62,7 +62,8 @@ func (d *destinationRun) recoverClaim(id ID, token string, takenOver bool, cause
 // sameClaim reports whether nothing happened between two readings: then a refusal of a claim from the
 // first is final, and trying again would loop.
 func sameClaim(a, b Row) bool {
-	return a.Status == b.Status && a.Token == b.Token && a.AttemptCount == b.AttemptCount && a.LaneAt.Equal(b.LaneAt)
+	return a.Status == b.Status && a.Token == b.Token && a.AttemptCount == b.AttemptCount && a.LaneAt.Equal(b.LaneAt) &&
+		a.ResolutionID == b.ResolutionID
 }
 
 // follow takes the step that Examine decided on. alone says that nothing else is in flight.

@@ -29,7 +29,7 @@ type Claim struct {
 	// abandoned when it was last claimed, and not under this claim's own token: a late copy must not take a
 	// row that was settled and given back meanwhile.
 	// Otherwise From is the row that was read and examined, and the condition is that the row is
-	// still that one: same status, token and attempt count, and due if pending. From a
+	// still that one: same status, token, attempt count and order of a person, and due if pending. From a
 	// dispatching row the claim is a take over.
 	From *Row
 }
@@ -94,7 +94,7 @@ func (c Claim) admits(row Row) bool {
 			row.Token != c.Token && (c.Due.IsZero() || row.Token == "")
 	}
 	return (due || row.Status == StatusDispatching) && row.Status == c.From.Status &&
-		row.Token == c.From.Token && row.AttemptCount == c.From.AttemptCount
+		row.Token == c.From.Token && row.AttemptCount == c.From.AttemptCount && row.ResolutionID == c.From.ResolutionID
 }
 
 // ErrConflict is a settlement that does not apply: the row has changed since it was read, or the
@@ -108,7 +108,7 @@ type Settlement struct {
 	// Token is the holder's fence.
 	Token string
 	// From is a reader's fence; nil in a holder's settlement. The row must still have its
-	// status, token and attempt count, and its lookup count where the settlement leaves it unknown.
+	// status, token, attempt count and order of a person, and its lookup count where the settlement leaves it unknown.
 	From *Row
 
 	Status Status
@@ -128,7 +128,8 @@ type Settlement struct {
 	LookedUp bool
 	// NewBudget sets the attempt count to 0.
 	NewBudget bool
-	// Resolution replaces the row's as a whole if its time is set.
+	// Resolution replaces the row's as a whole if its time is set. Its ID is new for each order: by it, a repetition is
+	// told from the same end by other hands.
 	Resolution
 }
 
@@ -179,6 +180,9 @@ func (s Settlement) Repeats(row Row) bool {
 	if row.Status != s.Status || row.Token != s.fenceToken() {
 		return false
 	}
+	if !s.ResolvedAt.IsZero() && row.ResolutionID != s.ResolutionID {
+		return false
+	}
 	switch s.Status {
 	case StatusCompleted, StatusFailed:
 		return true
@@ -203,7 +207,8 @@ func (s Settlement) admits(row Row) bool {
 	if s.From == nil {
 		return s.Token != "" && row.Token == s.Token && legalForHolder(row, s.Status)
 	}
-	seen := row.Status == s.From.Status && row.Token == s.From.Token && row.AttemptCount == s.From.AttemptCount
+	seen := row.Status == s.From.Status && row.Token == s.From.Token && row.AttemptCount == s.From.AttemptCount &&
+		row.ResolutionID == s.From.ResolutionID
 	return seen && legalForReader(row, s.Status) &&
 		(s.Status != StatusOutcomeUnknown || row.LookupCount == s.From.LookupCount)
 }

@@ -239,6 +239,8 @@ type Row struct {
 
 // Resolution records a person's decision on the row that it is about.
 type Resolution struct {
+	// ResolutionID is random and new for each order: an order applies only to a row that still bears the one before it.
+	ResolutionID string
 	// ResolvedBy is the person, as far as the tool knows.
 	ResolvedBy string
 	ResolvedAt time.Time

@@ -179,9 +179,9 @@ func TestReconcilerEndsMisplacedRows(t *testing.T) {
 func TestBrokenRowThatChangedIsNotEnded(t *testing.T) {
 	t.Parallel()
 	changes := item{
-		schema.Status: n(1), schema.Token: b([]byte("t")), schema.AttemptCount: s("1"),
+		schema.Status: n(1), schema.Token: b([]byte("t")), schema.AttemptCount: s("1"), schema.ResolutionID: s("order-2"),
 	}
-	for _, name := range []string{schema.Status, schema.Token, schema.AttemptCount} {
+	for _, name := range []string{schema.Status, schema.Token, schema.AttemptCount, schema.ResolutionID} {
 		for _, from := range []types.AttributeValue{nil, n(7), s("7"), &types.AttributeValueMemberNULL{Value: true}, &types.AttributeValueMemberL{Value: []types.AttributeValue{n(1)}}} {
 			bench := newBench(t)
 			row := foreign("charge#k", time.Now())

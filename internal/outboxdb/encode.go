@@ -99,6 +99,9 @@ func withoutPayload(row outbox.Row) dynamo.Item {
 }
 
 func putResolution(item dynamo.Item, r outbox.Resolution) {
+	if r.ResolutionID != "" {
+		item[schema.ResolutionID] = dynamo.Text(r.ResolutionID)
+	}
 	if r.ResolvedBy != "" {
 		item[schema.ResolvedBy] = dynamo.Text(r.ResolvedBy)
 	}

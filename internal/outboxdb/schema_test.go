@@ -131,7 +131,7 @@ func namesInItems(t *testing.T) []string {
 		}
 		b.settle(outbox.Settlement{
 			ID: row.ID, From: &stored, Status: outbox.StatusCompleted, CompletedAt: now, ExpiresAt: now.Add(time.Hour), LookedUp: true,
-			Resolution: outbox.Resolution{ResolvedBy: "ada", ResolvedAt: now, Reason: "seen", Forced: true},
+			Resolution: outbox.Resolution{ResolutionID: "order-1", ResolvedBy: "ada", ResolvedAt: now, Reason: "seen", Forced: true},
 		})
 		note(row.ID)
 	})

@@ -132,7 +132,7 @@ func settle(w *dynamo.Write, st outbox.Settlement) {
 func resolve(w *dynamo.Write, r outbox.Resolution) {
 	item := dynamo.Item{}
 	putResolution(item, r)
-	for _, name := range []string{schema.ResolvedBy, schema.ResolvedAt, schema.Reason, schema.Forced} {
+	for _, name := range []string{schema.ResolutionID, schema.ResolvedBy, schema.ResolvedAt, schema.Reason, schema.Forced} {
 		w.SetOrRemove(name, item[name])
 	}
 }

@@ -44,7 +44,7 @@ func putSize(item dynamo.Item) int {
 	for _, name := range []string{
 		schema.Token, schema.ClaimedBy, schema.ClaimedAt, schema.Until, schema.Window, schema.AttemptCount,
 		schema.LookupCount, schema.MaybeSince, schema.Code, schema.RemoteRef, schema.CompletedAt, schema.ExpiresAt,
-		schema.ResolvedBy, schema.ResolvedAt, schema.Reason, schema.Forced,
+		schema.ResolutionID, schema.ResolvedBy, schema.ResolvedAt, schema.Reason, schema.Forced,
 	} {
 		if value, written := item[name]; written {
 			n -= len(name) + valueSize(value)

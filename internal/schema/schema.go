@@ -79,6 +79,8 @@ const (
 	DeliverBy   = "deliver_by"
 	// ExpiresAt (N) is the table's TTL attribute, in epoch seconds. Only a terminal row has it.
 	ExpiresAt = "expires_at"
+	// ResolutionID (S) is the random id of the last order of a person; the next order applies only while it is there.
+	ResolutionID = "resolution_id"
 	// ResolvedBy (S), ResolvedAt (N) and Reason (S) are the person who last decided about the row, when and why. Forced
 	// (BOOL, true or absent) says that it was too early to know.
 	ResolvedBy = "resolved_by"

@@ -80,6 +80,46 @@ func (h Harness) races(t *testing.T) {
 			b.t.Errorf("the stored row changed:\n%s\n%s", before, after)
 		}
 	})
+	h.each(t, "an order that another order followed is refused", func(b *bench) {
+		b.put(b.fresh())
+		b.settled(operator(outbox.StatusFailed, false)(b, b.get()))
+		retry := operator(outbox.StatusPending, false)(b, b.get())
+		b.settled(retry) // and its answer is lost
+		b.settled(operator(outbox.StatusFailed, false)(b, b.get()))
+		b.conflicts(retry)
+		if row := b.get(); row.Status != outbox.StatusFailed {
+			b.t.Errorf("the row that was cancelled is %s", row.Status)
+		}
+	})
+	h.each(t, "an order succeeds when repeated, and another person's same order does not", func(b *bench) {
+		b.put(b.fresh())
+		row := b.get()
+		ada, bob := operator(outbox.StatusFailed, false)(b, row), operator(outbox.StatusFailed, false)(b, row)
+		b.settled(ada)
+		b.settled(ada)
+		b.conflicts(bob)
+	})
+	h.each(t, "a reading from before an order is good for no write", func(b *bench) {
+		b.putOff(time.Time{})
+		again := b.claim(nil)
+		if _, err := b.subject.Store.Claim(b.t.Context(), again); err != nil {
+			b.t.Fatal(err)
+		}
+		b.settled(held(b.to(outbox.StatusFailed), again.Token))
+		order := func(status outbox.Status) {
+			b.settled(operator(status, false)(b, b.get()))
+		}
+		order(outbox.StatusPending)
+		row := b.get()
+		order(outbox.StatusFailed)
+		order(outbox.StatusPending)
+		_, err := b.subject.Store.Claim(b.t.Context(), late(b.claim(&row)))
+		var refused *outbox.RefusedError
+		if !errors.As(err, &refused) {
+			b.t.Errorf("claim from the reading: %v, want a refusal", err)
+		}
+		b.conflicts(seen(b.to(outbox.StatusFailed), row))
+	})
 	h.each(t, "of two lookups of the same reading one is counted", func(b *bench) {
 		b.unknown()
 		row := b.get()
@@ -125,6 +165,9 @@ func (h Harness) races(t *testing.T) {
 		}
 	})
 }
+
+// late is a claim made a minute later.
+func late(c outbox.Claim) outbox.Claim { c.At = c.At.Add(time.Minute); return c }
 
 // exclusive lets 64 workers claim the row at once.
 func (b *bench) exclusive(from *outbox.Row) {

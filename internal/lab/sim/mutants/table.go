@@ -35,6 +35,8 @@ var table = []mutant{
 	{name: "a take over is not fenced by the attempt, nor by the token", file: claimGo,
 		from: `row.Status == c.From.Status &&
 		row.Token == c.From.Token && row.AttemptCount == c.From.AttemptCount`, to: `row.Status == c.From.Status`},
+	{name: "a claim is good from a reading from before an order", file: claimGo,
+		from: ` && row.ResolutionID == c.From.ResolutionID`, to: ``, tests: memoryTests},
 	{name: "a take over forgets that the abandoned attempt may have arrived", file: claimGo,
 		from: `row = row.suspected(c.At) //`, to: `_ = row.suspected(c.At) //`},
 	{name: "the end of a claim goes down", file: claimGo,
@@ -108,6 +110,13 @@ var table = []mutant{
 	{name: "a lookup is not fenced by the number of lookups", file: claimGo,
 		from: ` &&
 		(s.Status != StatusOutcomeUnknown || row.LookupCount == s.From.LookupCount)`, to: ``},
+	{name: "an order that another order followed takes effect again", file: claimGo,
+		from: ` &&
+		row.ResolutionID == s.From.ResolutionID`, to: ``},
+	{name: "any person's same order is taken for this one", file: claimGo,
+		from: `if !s.ResolvedAt.IsZero() && row.ResolutionID != s.ResolutionID {`, to: `if false {`},
+	{name: "an order has no id", file: operatorGo,
+		from: `	if s.ResolutionID, err = newToken(o.Rand); err != nil {`, to: `	if _, err = newToken(o.Rand); err != nil {`},
 	{name: "a settlement whose answer was lost conflicts when repeated", file: claimGo,
 		from: `if row.Status != s.Status || row.Token != s.fenceToken() {`, to: `if true {`},
 	{name: "any end of a row is taken for this one's", file: claimGo,

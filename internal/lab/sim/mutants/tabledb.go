@@ -106,6 +106,17 @@ var tableDB = []mutant{
 	{name: "DynamoDB: a reader's write is not fenced by the token", file: dbWriteGo, sdk: true,
 		from: `		w.RequireIs(schema.Token, dynamo.Text(row.Token))
 	}`, to: `	}`},
+	{name: "DynamoDB: a reader's write is not fenced by the order before it", file: dbWriteGo, sdk: true,
+		from: `		w.RequireIs(schema.ResolutionID, dynamo.Text(row.ResolutionID))
+`, to: ``},
+	{name: "DynamoDB: a reader's write is not fenced by the first order", file: dbWriteGo, tests: dbTests,
+		from: `		w.RequireAbsent(schema.ResolutionID)
+`, to: ``},
+	{name: "DynamoDB: an unreadable row's write is not fenced by the order", file: dbWriteGo, tests: dbTests,
+		from: `		w.RequireIs(schema.ResolutionID, raw.resolutionID)
+`, to: ``},
+	{name: "DynamoDB: an order's id is not written", file: dbSettleGo, tests: dbTests,
+		from: `[]string{schema.ResolutionID, schema.ResolvedBy`, to: `[]string{schema.ResolvedBy`},
 	{name: "DynamoDB: a reader's write is not fenced by the status", file: dbWriteGo, sdk: true,
 		from: `	w.RequireIs(schema.Status, dynamo.Text(string(row.Status)))
 	if`, to: `	if`},
