@@ -103,7 +103,7 @@ func (d *destinationRun) attempt(row Row, takenOver bool) {
 		d.run.dispatcher.Stalls.note(d.to.Name, a.Latency, p.SendTimeout)
 		s = Decide(p, row, a.Outcome, d.run.now())
 	}
-	a.Code = s.Code
+	a.Code, a.Cause = s.Code, s.Cause
 	if a.Err = d.settle(s, row.Until); a.Err == nil {
 		a.Status = s.Status
 	}
@@ -143,7 +143,7 @@ func (r *run) ended(a Attempt) {
 
 // end settles a row that was read, not claimed.
 func (d *destinationRun) end(s Settlement) {
-	a := Attempt{ID: s.ID, Number: s.From.AttemptCount, Code: s.Code, Trace: s.From.Trace}
+	a := Attempt{ID: s.ID, Number: s.From.AttemptCount, Code: s.Code, Cause: s.Cause, Trace: s.From.Trace}
 	if a.Err = d.settle(s, d.run.now().Add(ClaimMargin)); errors.Is(a.Err, ErrConflict) {
 		return // another process was faster, and reports the row
 	}

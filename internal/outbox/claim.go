@@ -118,8 +118,10 @@ type Settlement struct {
 	// MaybeSince is set when not zero; Certain removes it: no earlier attempt has arrived.
 	MaybeSince time.Time
 	Certain    bool
-	// Code and RemoteRef are set when not empty.
+	// Code and RemoteRef are set when not empty. Cause goes with Code and replaces the one before. A completed row has
+	// neither code nor cause.
 	Code      string
+	Cause     string
 	RemoteRef string
 	// CompletedAt and ExpiresAt are set on ending; ExpiresAt is removed from a row that leaves its end.
 	CompletedAt time.Time
@@ -152,8 +154,10 @@ func (s Settlement) Apply(row Row) (Row, error) {
 	} else if !s.MaybeSince.IsZero() {
 		row.MaybeSince = s.MaybeSince
 	}
-	if s.Code != "" {
-		row.Code = s.Code
+	if s.Status == StatusCompleted {
+		row.Code, row.Cause = "", ""
+	} else if s.Code != "" {
+		row.Code, row.Cause = s.Code, s.Cause
 	}
 	if s.RemoteRef != "" {
 		row.RemoteRef = s.RemoteRef

@@ -215,7 +215,10 @@ type Row struct {
 	// Window is for how long the remote deduplicates, as configured when the last claim was made.
 	Window Window
 
+	// Code says what the last trouble was, and Cause, if set, what had led to it: for a row whose budget, window or
+	// deliver_by was over, the code of its last attempt; for a row that could not be read, what was wrong.
 	Code      string
+	Cause     string
 	RemoteRef string
 	CommandID string
 	Trace     string

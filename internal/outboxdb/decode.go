@@ -29,7 +29,7 @@ func Decode(item dynamo.Item) outbox.Row {
 	row.Origin = r.Text(schema.Origin)
 	readClaim(r, &row)
 	row.MaybeSince = readMaybeSince(r)
-	row.Code, row.RemoteRef = r.Text(schema.Code), r.Text(schema.RemoteRef)
+	row.Code, row.Cause, row.RemoteRef = r.Text(schema.Code), r.Text(schema.Cause), r.Text(schema.RemoteRef)
 	row.CommandID, row.Trace = r.Text(schema.CommandID), r.Text(schema.Trace)
 	row.CreatedAt, row.CompletedAt, row.DeliverBy = r.Millis(schema.CreatedAt), r.Millis(schema.CompletedAt), r.Millis(schema.DeliverBy)
 	row.ExpiresAt = readExpiry(r, row.Status)

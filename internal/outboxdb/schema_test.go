@@ -123,7 +123,9 @@ func namesInItems(t *testing.T) []string {
 			t.Fatal(err)
 		}
 		note(row.ID)
-		b.settle(outbox.Decide(outbox.Policy{}.WithDefaults(), b.claimOf(row.ID, nil), outbox.Unknown("ref", "test.cut"), now))
+		cut := outbox.Decide(outbox.Policy{}.WithDefaults(), b.claimOf(row.ID, nil), outbox.Unknown("ref", "test.cut"), now)
+		cut.Cause = "test.before"
+		b.settle(cut)
 		note(row.ID)
 		stored, err := b.Get(t.Context(), row.ID)
 		if err != nil {

@@ -68,6 +68,8 @@ const (
 	Window = "window"
 	// Code (S) is the stable code of the last trouble.
 	Code = "code"
+	// Cause (S) is what had led to Code: the code of the last attempt, or what could not be read.
+	Cause = "cause"
 	// RemoteRef (S) is what the remote calls the effect.
 	RemoteRef = "remote_ref"
 	// CommandID (S) is the command that caused the row, Trace (S) its W3C traceparent. Both are optional.

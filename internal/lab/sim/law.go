@@ -288,7 +288,7 @@ func sameRow(a, b outbox.Row) bool {
 		bytes.Equal(a.Payload, b.Payload) && a.Binary == b.Binary && a.ContentType == b.ContentType && maps.Equal(a.Headers, b.Headers) &&
 		a.AttemptCount == b.AttemptCount && a.LookupCount == b.LookupCount && a.Origin == b.Origin &&
 		a.Token == b.Token && a.ClaimedBy == b.ClaimedBy && a.ClaimedAt.Equal(b.ClaimedAt) && a.Until.Equal(b.Until) &&
-		a.MaybeSince.Equal(b.MaybeSince) && a.Window == b.Window && a.Code == b.Code && a.RemoteRef == b.RemoteRef &&
+		a.MaybeSince.Equal(b.MaybeSince) && a.Window == b.Window && a.Code == b.Code && a.Cause == b.Cause && a.RemoteRef == b.RemoteRef &&
 		a.CommandID == b.CommandID && a.Trace == b.Trace && a.CreatedAt.Equal(b.CreatedAt) && a.CompletedAt.Equal(b.CompletedAt) &&
 		a.DeliverBy.Equal(b.DeliverBy) && a.ExpiresAt.Equal(b.ExpiresAt) && a.Resolution == b.Resolution && (a.Unreadable == nil) == (b.Unreadable == nil)
 }

@@ -144,6 +144,14 @@ var table = []mutant{
 		from: `if out.Kind == KindUnknown && !row.MayHaveArrived() {`, to: `if false {`},
 	{name: "maybe_since moves with each attempt", file: decideGo,
 		from: `if out.Kind == KindUnknown && !row.MayHaveArrived() {`, to: `if out.Kind == KindUnknown {`},
+	{name: "a row that ends after its budget forgets the last trouble", file: decideGo,
+		from: `return cmp.Or(s.Code, row.Cause, row.Code)`, to: `return cmp.Or("", row.Cause, row.Code)`},
+	{name: "a row that is ended unsent forgets the last trouble", file: decideGo,
+		from: `return cmp.Or(s.Code, row.Cause, row.Code)`, to: `return s.Code`},
+	{name: "a completed row keeps its code", file: claimGo,
+		from: `	if s.Status == StatusCompleted {
+		row.Code, row.Cause = "", ""
+	} else if`, to: `	if`},
 	{name: "a refusal fails a row of which an attempt may have arrived", file: decideGo,
 		from: `	case KindPermanent:
 		return s.without(p, row, out.Code, now)`, to: `	case KindPermanent:

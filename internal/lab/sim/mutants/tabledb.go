@@ -103,6 +103,18 @@ var tableDB = []mutant{
 		from: `		w.Remove(schema.Lane)
 		w.Remove(schema.LaneAt)
 `, to: ``},
+	{name: "DynamoDB: a completed row keeps its code", file: dbSettleGo, sdk: true,
+		from: `		w.Remove(schema.Code)
+`, to: ``},
+	{name: "DynamoDB: a completed row keeps its cause", file: dbSettleGo, tests: dbTests,
+		from: `		w.Remove(schema.Code)
+		w.Remove(schema.Cause)
+`, to: `		w.Remove(schema.Code)
+`},
+	{name: "DynamoDB: a new code keeps the cause of the one before", file: dbSettleGo, tests: dbTests,
+		from: `		if st.Cause == "" {
+			w.Remove(schema.Cause)
+		} else {`, to: `		if st.Cause != "" {`},
 	{name: "DynamoDB: a reader's write is not fenced by the token", file: dbWriteGo, sdk: true,
 		from: `		w.RequireIs(schema.Token, dynamo.Text(row.Token))
 	}`, to: `	}`},
