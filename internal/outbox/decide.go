@@ -151,6 +151,8 @@ func cause(row Row, s Settlement, code string) string {
 	switch code {
 	case CodeAttemptsExhausted, CodeExpired, CodeWindowOver:
 		return cmp.Or(s.Code, row.Cause, row.Code)
+	case CodeRowInvalid:
+		return row.Unreadable.Error()
 	}
 	return ""
 }

@@ -32,6 +32,9 @@ func (l *law) settled(o *operation, before, after outbox.Row) {
 	if after.Status == outbox.StatusOutcomeUnknown {
 		l.mustBeAskedInTime(o, after)
 	}
+	if s.Code == "landfall.row.invalid" {
+		l.stage.Must(after.Cause != "", "conservation", "%s: it does not say what could not be read", o)
+	}
 	if after.Status == outbox.StatusCompleted {
 		l.stage.Must(after.Code == "" && after.Cause == "", "conservation", "%s: completed, and its trouble still shows: %s, %s", o, after.Code, after.Cause)
 	} else {

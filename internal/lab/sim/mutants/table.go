@@ -147,7 +147,9 @@ var table = []mutant{
 	{name: "a row that ends after its budget forgets the last trouble", file: decideGo,
 		from: `return cmp.Or(s.Code, row.Cause, row.Code)`, to: `return cmp.Or("", row.Cause, row.Code)`},
 	{name: "a row that is ended unsent forgets the last trouble", file: decideGo,
-		from: `return cmp.Or(s.Code, row.Cause, row.Code)`, to: `return s.Code`},
+		from: `return cmp.Or(s.Code, row.Cause, row.Code)`, to: `return cmp.Or(s.Code)`},
+	{name: "a row that cannot be read does not say why", file: decideGo,
+		from: `return row.Unreadable.Error()`, to: `return ""`},
 	{name: "a completed row keeps its code", file: claimGo,
 		from: `	if s.Status == StatusCompleted {
 		row.Code, row.Cause = "", ""
