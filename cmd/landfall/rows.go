@@ -35,6 +35,7 @@ type rowView struct {
 	AttemptCount int        `json:"attempt_count"`
 	LookupCount  int        `json:"lookup_count,omitempty"`
 	Code         string     `json:"code,omitempty"`
+	Cause        string     `json:"cause,omitempty"`
 	RemoteRef    string     `json:"remote_ref,omitempty"`
 	MaybeSince   *time.Time `json:"maybe_since,omitempty"`
 	ClaimedBy    string     `json:"claimed_by,omitempty"`
@@ -59,7 +60,7 @@ func view(r outbox.Row) rowView {
 	v := rowView{
 		Name: r.String(), Destination: r.Destination, Status: string(r.Status),
 		LaneAt: instant(r.LaneAt), AttemptCount: r.AttemptCount, LookupCount: r.LookupCount,
-		Code: r.Code, RemoteRef: r.RemoteRef, MaybeSince: instant(r.MaybeSince),
+		Code: r.Code, Cause: r.Cause, RemoteRef: r.RemoteRef, MaybeSince: instant(r.MaybeSince),
 		ClaimedAt: instant(r.ClaimedAt), Until: instant(r.Until),
 		CommandID: r.CommandID, ContentType: r.ContentType, PayloadBytes: len(r.Payload),
 		CreatedAt: instant(r.CreatedAt), CompletedAt: instant(r.CompletedAt),

@@ -53,6 +53,9 @@ func (o *Observer) lookAttributes(l outbox.Look) []slog.Attr {
 	if l.Code != "" {
 		list = append(list, slog.String("code", l.Code))
 	}
+	if l.Cause != "" && l.Cause != l.Answer.Code {
+		list = append(list, slog.String("cause", l.Cause))
+	}
 	if trace := outbox.Traceparent(l.Trace); trace != "" {
 		list = append(list, slog.String("trace", trace))
 	}

@@ -219,6 +219,9 @@ func (o *Observer) attributes(a outbox.Attempt) []slog.Attr {
 	if a.Code != "" {
 		list = append(list, slog.String("code", a.Code))
 	}
+	if a.Cause != "" && a.Cause != a.Outcome.Code {
+		list = append(list, slog.String("cause", a.Cause))
+	}
 	if a.TakenOver {
 		list = append(list, slog.Bool("taken_over", true))
 	}

@@ -33,9 +33,9 @@ func TestResolve(t *testing.T) {
 		code   string
 		maybe  bool
 	}{
-		{"completed", Answer{Kind: AnswerCompleted}, none, StatusCompleted, "test.cut", true},
-		{"completed, budget spent", Answer{Kind: AnswerCompleted}, spent, StatusCompleted, "test.cut", true},
-		{"completed, past deliver_by", Answer{Kind: AnswerCompleted}, expired, StatusCompleted, "test.cut", true},
+		{"completed", Answer{Kind: AnswerCompleted}, none, StatusCompleted, "", true},
+		{"completed, budget spent", Answer{Kind: AnswerCompleted}, spent, StatusCompleted, "", true},
+		{"completed, past deliver_by", Answer{Kind: AnswerCompleted}, expired, StatusCompleted, "", true},
 		{"failed", Answer{Kind: AnswerFailed, Code: "test.declined"}, none, StatusFailed, "test.declined", true},
 		{"failed, without a code", Answer{Kind: AnswerFailed}, none, StatusFailed, CodeLookupFailed, true},
 		{"not found", Answer{Kind: AnswerNotFound}, none, StatusPending, "test.cut", false},

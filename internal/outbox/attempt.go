@@ -31,7 +31,7 @@ func (d *destinationRun) claim(c Claim, takeOver bool) *RefusedError {
 	if !d.hasTime() { // the claim that was refused before this one may have taken long
 		return nil
 	}
-	token, err := d.run.token()
+	token, err := newToken(d.run.dispatcher.Rand)
 	if err != nil {
 		d.run.fail(err)
 		return nil
@@ -62,7 +62,8 @@ func (d *destinationRun) recoverClaim(id ID, token string, takenOver bool, cause
 // sameClaim reports whether nothing happened between two readings: then a refusal of a claim from the
 // first is final, and trying again would loop.
 func sameClaim(a, b Row) bool {
-	return a.Status == b.Status && a.Token == b.Token && a.AttemptCount == b.AttemptCount && a.LaneAt.Equal(b.LaneAt)
+	return a.Status == b.Status && a.Token == b.Token && a.AttemptCount == b.AttemptCount && a.LaneAt.Equal(b.LaneAt) &&
+		a.ResolutionID == b.ResolutionID
 }
 
 // follow takes the step that Examine decided on. alone says that nothing else is in flight.
@@ -102,7 +103,7 @@ func (d *destinationRun) attempt(row Row, takenOver bool) {
 		d.run.dispatcher.Stalls.note(d.to.Name, a.Latency, p.SendTimeout)
 		s = Decide(p, row, a.Outcome, d.run.now())
 	}
-	a.Code = s.Code
+	a.Code, a.Cause = s.Code, s.Cause
 	if a.Err = d.settle(s, row.Until); a.Err == nil {
 		a.Status = s.Status
 	}
@@ -142,7 +143,7 @@ func (r *run) ended(a Attempt) {
 
 // end settles a row that was read, not claimed.
 func (d *destinationRun) end(s Settlement) {
-	a := Attempt{ID: s.ID, Number: s.From.AttemptCount, Code: s.Code, Trace: s.From.Trace}
+	a := Attempt{ID: s.ID, Number: s.From.AttemptCount, Code: s.Code, Cause: s.Cause, Trace: s.From.Trace}
 	if a.Err = d.settle(s, d.run.now().Add(ClaimMargin)); errors.Is(a.Err, ErrConflict) {
 		return // another process was faster, and reports the row
 	}

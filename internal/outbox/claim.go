@@ -25,10 +25,11 @@ type Claim struct {
 	// Attempts is the budget: a row that was claimed as often refuses.
 	Attempts int
 	// From is nil for the blind claim of the common case, whose condition is on the row alone: pending,
-	// due, no attempt that may have arrived, deliver_by later than At, budget left, and not
-	// abandoned when it was last claimed.
+	// due, no attempt that may have arrived, deliver_by later than At, budget left, not
+	// abandoned when it was last claimed, and not under this claim's own token: a late copy must not take a
+	// row that was settled and given back meanwhile.
 	// Otherwise From is the row that was read and examined, and the condition is that the row is
-	// still that one: same status, token and attempt count, and due if pending. From a
+	// still that one: same status, token, attempt count and order of a person, and due if pending. From a
 	// dispatching row the claim is a take over.
 	From *Row
 }
@@ -90,10 +91,10 @@ func (c Claim) admits(row Row) bool {
 	due := row.Status == StatusPending && !row.LaneAt.After(c.DueBy())
 	if c.From == nil {
 		return due && !row.MayHaveArrived() && !row.expired(c.At) && row.AttemptCount < c.Attempts && !row.crashed() &&
-			(c.Due.IsZero() || row.Token == "")
+			row.Token != c.Token && (c.Due.IsZero() || row.Token == "")
 	}
 	return (due || row.Status == StatusDispatching) && row.Status == c.From.Status &&
-		row.Token == c.From.Token && row.AttemptCount == c.From.AttemptCount
+		row.Token == c.From.Token && row.AttemptCount == c.From.AttemptCount && row.ResolutionID == c.From.ResolutionID
 }
 
 // ErrConflict is a settlement that does not apply: the row has changed since it was read, or the
@@ -107,7 +108,7 @@ type Settlement struct {
 	// Token is the holder's fence.
 	Token string
 	// From is a reader's fence; nil in a holder's settlement. The row must still have its
-	// status, token and attempt count, and its lookup count where the settlement leaves it unknown.
+	// status, token, attempt count and order of a person, and its lookup count where the settlement leaves it unknown.
 	From *Row
 
 	Status Status
@@ -117,8 +118,10 @@ type Settlement struct {
 	// MaybeSince is set when not zero; Certain removes it: no earlier attempt has arrived.
 	MaybeSince time.Time
 	Certain    bool
-	// Code and RemoteRef are set when not empty.
+	// Code and RemoteRef are set when not empty. Cause goes with Code and replaces the one before. A completed row has
+	// neither code nor cause.
 	Code      string
+	Cause     string
 	RemoteRef string
 	// CompletedAt and ExpiresAt are set on ending; ExpiresAt is removed from a row that leaves its end.
 	CompletedAt time.Time
@@ -127,7 +130,8 @@ type Settlement struct {
 	LookedUp bool
 	// NewBudget sets the attempt count to 0.
 	NewBudget bool
-	// Resolution replaces the row's as a whole if its time is set.
+	// Resolution replaces the row's as a whole if its time is set. Its ID is new for each order: by it, a repetition is
+	// told from the same end by other hands.
 	Resolution
 }
 
@@ -150,8 +154,10 @@ func (s Settlement) Apply(row Row) (Row, error) {
 	} else if !s.MaybeSince.IsZero() {
 		row.MaybeSince = s.MaybeSince
 	}
-	if s.Code != "" {
-		row.Code = s.Code
+	if s.Status == StatusCompleted {
+		row.Code, row.Cause = "", ""
+	} else if s.Code != "" {
+		row.Code, row.Cause = s.Code, s.Cause
 	}
 	if s.RemoteRef != "" {
 		row.RemoteRef = s.RemoteRef
@@ -178,6 +184,9 @@ func (s Settlement) Repeats(row Row) bool {
 	if row.Status != s.Status || row.Token != s.fenceToken() {
 		return false
 	}
+	if !s.ResolvedAt.IsZero() && row.ResolutionID != s.ResolutionID {
+		return false
+	}
 	switch s.Status {
 	case StatusCompleted, StatusFailed:
 		return true
@@ -202,7 +211,8 @@ func (s Settlement) admits(row Row) bool {
 	if s.From == nil {
 		return s.Token != "" && row.Token == s.Token && legalForHolder(row, s.Status)
 	}
-	seen := row.Status == s.From.Status && row.Token == s.From.Token && row.AttemptCount == s.From.AttemptCount
+	seen := row.Status == s.From.Status && row.Token == s.From.Token && row.AttemptCount == s.From.AttemptCount &&
+		row.ResolutionID == s.From.ResolutionID
 	return seen && legalForReader(row, s.Status) &&
 		(s.Status != StatusOutcomeUnknown || row.LookupCount == s.From.LookupCount)
 }

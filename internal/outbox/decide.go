@@ -1,6 +1,9 @@
 package outbox
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // OutcomeKind is what a sender knows about one attempt.
 type OutcomeKind int
@@ -122,6 +125,7 @@ func obstacle(p Policy, row Row, at time.Time) string {
 // completed ends the row with its effect landed.
 func (s Settlement) completed(p Policy, now time.Time) Settlement {
 	s.Status, s.CompletedAt, s.ExpiresAt = StatusCompleted, now, now.Add(p.Retention)
+	s.Code = "" // whatever went wrong before, it is over
 	return s
 }
 
@@ -134,11 +138,23 @@ func (s Settlement) without(p Policy, row Row, code string, now time.Time) Settl
 			s.LaneAt = p.settledBy(p.until(now))
 		}
 		if s.Code == "" {
-			s.Code = code
+			s.Code, s.Cause = code, cause(row, s, code)
 		}
 		return s
 	}
+	s.Cause = cause(row, s, code)
 	return s.failed(p, row, code, now)
+}
+
+// cause is what had led to the code: the trouble of the last attempt, or of the row itself.
+func cause(row Row, s Settlement, code string) string {
+	switch code {
+	case CodeAttemptsExhausted, CodeExpired, CodeWindowOver:
+		return cmp.Or(s.Code, row.Cause, row.Code)
+	case CodeRowInvalid:
+		return row.Unreadable.Error()
+	}
+	return ""
 }
 
 // failed ends the row with its effect known not to have happened.

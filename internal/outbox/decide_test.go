@@ -290,3 +290,53 @@ func TestExamine(t *testing.T) {
 		})
 	}
 }
+
+func TestRowThatEndsForWantOfRoomKeepsTheCauseOfItsLastAttempt(t *testing.T) {
+	t.Parallel()
+	spent, overdue := claimedRow(policy.Attempts, false), withDeliverBy(claimedRow(1, false), start)
+	tried := withDeliverBy(claimedRow(1, false), start)
+	tried.Status, tried.Code = StatusPending, "test.tls"
+	again := tried
+	again.Code, again.Cause = CodeAttemptsExhausted, "test.dns"
+	for name, c := range map[string]struct {
+		s           Settlement
+		code, cause string
+	}{
+		"budget spent":                             {Decide(policy, spent, Retryable("test.tls", 0), start), CodeAttemptsExhausted, "test.tls"},
+		"past deliver_by":                          {Decide(policy, overdue, Retryable("test.429", 0), start), CodeExpired, "test.429"},
+		"past deliver_by, while put off":           {Examine(policy, tried, start).Settlement, CodeExpired, "test.tls"},
+		"past deliver_by, once given a new budget": {Examine(policy, again, start).Settlement, CodeExpired, "test.dns"},
+		"not found, and no budget":                 {Resolve(policy, Row{ID: spent.ID, Status: StatusOutcomeUnknown, AttemptCount: spent.AttemptCount, Code: "test.cut"}, Answer{Kind: AnswerNotFound}, start), CodeAttemptsExhausted, "test.cut"},
+		"refused":                                  {Decide(policy, overdue, Permanent("test.400"), start), "test.400", ""},
+	} {
+		if c.s.Code != c.code || c.s.Cause != c.cause {
+			t.Errorf("%s: code %q, cause %q; want %q, %q", name, c.s.Code, c.s.Cause, c.code, c.cause)
+		}
+	}
+}
+
+func TestCompletedRowHasNeitherCodeNorCause(t *testing.T) {
+	t.Parallel()
+	held := claimedRow(1, true)
+	held.Code, held.Cause = CodeAttemptsExhausted, "test.tls"
+	unknown := held
+	unknown.Status, unknown.Lane = StatusOutcomeUnknown, held.Lane.as(UnknownLane)
+	person, err := Obey(policy, unknown, Order{Move: MarkCompleted, By: "ada", Reason: "seen", Force: true}, start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		row Row
+		s   Settlement
+	}{
+		"holder":      {held, Decide(policy, held, Outcome{Kind: KindCompleted, Code: "test.odd"}, start)},
+		"late answer": {unknown, Decide(policy, held, Completed(""), start)},
+		"lookup":      {unknown, Resolve(policy, unknown, Answer{Kind: AnswerCompleted, Code: "test.odd"}, start)},
+		"person":      {unknown, person},
+	} {
+		after, err := c.s.Apply(c.row)
+		if err != nil || after.Status != StatusCompleted || after.Code != "" || after.Cause != "" || c.s.Code != "" {
+			t.Errorf("%s: %v: %s with code %q, cause %q; the settlement says %q", name, err, after.Status, after.Code, after.Cause, c.s.Code)
+		}
+	}
+}

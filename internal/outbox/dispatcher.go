@@ -67,7 +67,8 @@ type Attempt struct {
 	Panic *bounded.Panic
 	// Status is what the row was settled as, "" if it could not be settled: see Err.
 	Status Status
-	Code   string
+	// Code and Cause are those of the row as settled.
+	Code, Cause string
 	// TakenOver says that the claim was won from a process that is gone.
 	TakenOver bool
 	// Waited is from the row's creation to the claim.

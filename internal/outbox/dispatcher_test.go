@@ -229,7 +229,7 @@ func TestIsolation(t *testing.T) {
 		})
 		report := w.run()
 		w.expect("completed", len(report.Completed), 24)
-		if row := w.row(ids[7]); row.Status != outbox.StatusFailed || row.Code != outbox.CodeRowInvalid || w.arrived[ids[7]] != 0 {
+		if row := w.row(ids[7]); row.Status != outbox.StatusFailed || row.Code != outbox.CodeRowInvalid || row.Cause != "payload: missing" || w.arrived[ids[7]] != 0 {
 			w.Errorf("row is %s, %q, sent %d times", row.Status, row.Code, w.arrived[ids[7]])
 		}
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 	"unicode"
@@ -71,6 +72,8 @@ type Operator struct {
 	Destinations []Destination
 	// Now is the clock. Defaults to time.Now. Readings are cut to the millisecond.
 	Now func() time.Time
+	// Rand is where the ids of orders come from. Defaults to crypto/rand.Reader.
+	Rand io.Reader
 }
 
 // Operation is an order on one row: the row as read, the settlement, and the row that results.
@@ -93,6 +96,9 @@ func (o *Operator) Plan(ctx context.Context, id ID, order Order) (Operation, err
 	}
 	s, err := Obey(p, row, order, readClock(o.Now))
 	if err != nil {
+		return Operation{Before: row}, err
+	}
+	if s.ResolutionID, err = newToken(o.Rand); err != nil {
 		return Operation{Before: row}, err
 	}
 	after, err := s.Apply(row)
@@ -160,7 +166,7 @@ func (op Operation) Explain() string {
 //	retry      failed            pending, due now   an attempt may have arrived
 //	cancel     pending           failed             an attempt may have arrived
 //
-// What becomes pending has a new budget. It is refused if it would not be sent: past deliver_by, to a
+// The settlement lacks the order's id, which [Operator.Plan] adds. What becomes pending has a new budget. It is refused if it would not be sent: past deliver_by, to a
 // retired destination, unreadable.
 func Obey(p Policy, row Row, o Order, now time.Time) (Settlement, error) {
 	if err := o.validate(); err != nil {

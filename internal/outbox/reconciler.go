@@ -42,7 +42,8 @@ type Look struct {
 	// Status is what the row was settled as, "" if it was not: see Err. It is reconciled if this is
 	// neither "" nor StatusOutcomeUnknown.
 	Status Status
-	Code   string
+	// Code and Cause are those of the row as settled.
+	Code, Cause string
 	// Age is for how long the remote could have been asked.
 	Age   time.Duration
 	Trace string
@@ -255,7 +256,7 @@ func (w *unknownWalk) look(row Row) Look {
 	default:
 		return look
 	}
-	look.Code = step.Settlement.Code
+	look.Code, look.Cause = step.Settlement.Code, step.Settlement.Cause
 	if look.Err = settleFor(w.run.ctx, w.run.reconciler.Store, step.Settlement, ClaimMargin); look.Err == nil {
 		look.Status = step.Settlement.Status
 	}

@@ -215,7 +215,10 @@ type Row struct {
 	// Window is for how long the remote deduplicates, as configured when the last claim was made.
 	Window Window
 
+	// Code says what the last trouble was, and Cause, if set, what had led to it: for a row whose budget, window or
+	// deliver_by was over, the code of its last attempt; for a row that could not be read, what was wrong.
 	Code      string
+	Cause     string
 	RemoteRef string
 	CommandID string
 	Trace     string
@@ -239,6 +242,8 @@ type Row struct {
 
 // Resolution records a person's decision on the row that it is about.
 type Resolution struct {
+	// ResolutionID is random and new for each order: an order applies only to a row that still bears the one before it.
+	ResolutionID string
 	// ResolvedBy is the person, as far as the tool knows.
 	ResolvedBy string
 	ResolvedAt time.Time

@@ -134,9 +134,8 @@ func (r *run) result() (Report, error) {
 	return r.report, joinFew(r.errs)
 }
 
-// token is 128 random bits as 22 characters.
-func (r *run) token() (string, error) {
-	source := r.dispatcher.Rand
+// newToken is 128 random bits as 22 characters, from crypto/rand if source is nil.
+func newToken(source io.Reader) (string, error) {
 	if source == nil {
 		source = rand.Reader
 	}

@@ -102,6 +102,10 @@ func (b *bench) checkEnded(name, pk string, maybe bool, remote *counting) {
 	if code, _ := row[schema.Code].(*types.AttributeValueMemberS); code == nil || code.Value != outbox.CodeRowInvalid {
 		b.Errorf("%s: code %v, want %s", name, row[schema.Code], outbox.CodeRowInvalid)
 	}
+	const most = 256
+	if why, _ := row[schema.Cause].(*types.AttributeValueMemberS); why == nil || len(why.Value) > most || !strings.Contains(why.Value, "cannot be read: ") {
+		b.Errorf("%s: cause %v, want what could not be read, in at most %d bytes", name, row[schema.Cause], most)
+	}
 	if _, set := row[schema.MaybeSince]; set != maybe {
 		b.Errorf("%s: maybe_since is set: %v, want %v", name, set, maybe)
 	}
@@ -179,9 +183,9 @@ func TestReconcilerEndsMisplacedRows(t *testing.T) {
 func TestBrokenRowThatChangedIsNotEnded(t *testing.T) {
 	t.Parallel()
 	changes := item{
-		schema.Status: n(1), schema.Token: b([]byte("t")), schema.AttemptCount: s("1"),
+		schema.Status: n(1), schema.Token: b([]byte("t")), schema.AttemptCount: s("1"), schema.ResolutionID: s("order-2"),
 	}
-	for _, name := range []string{schema.Status, schema.Token, schema.AttemptCount} {
+	for _, name := range []string{schema.Status, schema.Token, schema.AttemptCount, schema.ResolutionID} {
 		for _, from := range []types.AttributeValue{nil, n(7), s("7"), &types.AttributeValueMemberNULL{Value: true}, &types.AttributeValueMemberL{Value: []types.AttributeValue{n(1)}}} {
 			bench := newBench(t)
 			row := foreign("charge#k", time.Now())

@@ -58,7 +58,9 @@ func claimBlind(w *dynamo.Write, c outbox.Claim, at string) {
 	w.RequireOrAbsent(schema.Code, " <> ", w.Value(abandoned))
 	w.RequireOrAbsent(schema.DeliverBy, " > ", at)
 	w.Require("(attribute_not_exists(", attempts, ") OR ", attempts, " >= ", none, " AND ", attempts, " < ", w.Value(dynamo.Number(c.Attempts)), ")")
-	if !c.Due.IsZero() {
+	if c.Due.IsZero() {
+		w.RequireOrAbsent(schema.Token, " <> ", w.Value(dynamo.Text(c.Token)))
+	} else {
 		w.RequireIsOrAbsent(schema.Token, neverHeld)
 	}
 	w.SetTo(attempts, "if_not_exists(", attempts, ", ", none, ") + ", w.Value(one))

@@ -15,7 +15,7 @@ import (
 const maxClaim = 24 * time.Hour
 
 // seen is what was read of the attributes that fence a write: nil where there was none.
-type seen struct{ status, token, attemptCount, lookupCount types.AttributeValue }
+type seen struct{ status, token, attemptCount, resolutionID, lookupCount types.AttributeValue }
 
 // Decode reads an item of the outbox table. It never fails: what breaks the row format is said in Unreadable, in words without
 // payload and key, and everything else is filled in all the same.
@@ -29,7 +29,7 @@ func Decode(item dynamo.Item) outbox.Row {
 	row.Origin = r.Text(schema.Origin)
 	readClaim(r, &row)
 	row.MaybeSince = readMaybeSince(r)
-	row.Code, row.RemoteRef = r.Text(schema.Code), r.Text(schema.RemoteRef)
+	row.Code, row.Cause, row.RemoteRef = r.Text(schema.Code), r.Text(schema.Cause), r.Text(schema.RemoteRef)
 	row.CommandID, row.Trace = r.Text(schema.CommandID), r.Text(schema.Trace)
 	row.CreatedAt, row.CompletedAt, row.DeliverBy = r.Millis(schema.CreatedAt), r.Millis(schema.CompletedAt), r.Millis(schema.DeliverBy)
 	row.ExpiresAt = readExpiry(r, row.Status)
@@ -45,7 +45,7 @@ func Decode(item dynamo.Item) outbox.Row {
 		r.Failf("the item", "of %d bytes, want at most %d: it leaves no room for its outcome", itemSize(item), MaxItem)
 	}
 	row.Unreadable = r.Err("the row")
-	row.Seen = seen{item[schema.Status], item[schema.Token], item[schema.AttemptCount], item[schema.LookupCount]}
+	row.Seen = seen{item[schema.Status], item[schema.Token], item[schema.AttemptCount], item[schema.ResolutionID], item[schema.LookupCount]}
 	return row
 }
 
@@ -160,13 +160,17 @@ func readExpiry(r *dynamo.Reader, status outbox.Status) time.Time {
 	return time.Unix(s, 0)
 }
 
-// readResolution reads a person's decision. A mistake in it does not make the row unreadable: nothing depends on it.
+// readResolution reads a person's decision. A mistake in it does not make the row unreadable, for nothing depends on it,
+// but for its id, which fences the next order.
 func readResolution(r *dynamo.Reader) outbox.Resolution {
 	by, _ := r.Item[schema.ResolvedBy].(*types.AttributeValueMemberS)
 	reason, _ := r.Item[schema.Reason].(*types.AttributeValueMemberS)
 	forced, _ := r.Item[schema.Forced].(*types.AttributeValueMemberBOOL)
 	at, _ := r.Item[schema.ResolvedAt].(*types.AttributeValueMemberN)
-	var read outbox.Resolution
+	read := outbox.Resolution{ResolutionID: r.Text(schema.ResolutionID)}
+	if id, _ := r.Item[schema.ResolutionID].(*types.AttributeValueMemberS); id != nil && id.Value == "" {
+		r.Failf(schema.ResolutionID, "is empty")
+	}
 	if by != nil {
 		read.ResolvedBy = by.Value
 	}

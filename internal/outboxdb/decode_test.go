@@ -19,8 +19,8 @@ import (
 var attributes = []string{
 	schema.Status, schema.Lane, schema.LaneAt, schema.Payload, schema.PayloadEncoding, schema.ContentType, schema.Headers,
 	schema.AttemptCount, schema.LookupCount, schema.Origin, schema.Token, schema.ClaimedBy, schema.ClaimedAt, schema.Until,
-	schema.MaybeSince, schema.Window, schema.Code, schema.RemoteRef, schema.CommandID, schema.Trace, schema.CreatedAt,
-	schema.CompletedAt, schema.DeliverBy, schema.ExpiresAt, schema.ResolvedBy, schema.ResolvedAt, schema.Reason, schema.Forced,
+	schema.MaybeSince, schema.Window, schema.Code, schema.Cause, schema.RemoteRef, schema.CommandID, schema.Trace, schema.CreatedAt,
+	schema.CompletedAt, schema.DeliverBy, schema.ExpiresAt, schema.ResolutionID, schema.ResolvedBy, schema.ResolvedAt, schema.Reason, schema.Forced,
 }
 
 var (

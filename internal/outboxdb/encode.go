@@ -73,7 +73,7 @@ func withoutPayload(row outbox.Row) dynamo.Item {
 		item[schema.Lane], item[schema.LaneAt] = dynamo.Text(row.Lane.String()), dynamo.Millis(row.LaneAt)
 	}
 	for name, value := range map[string]string{
-		schema.ContentType: row.ContentType, schema.Origin: row.Origin, schema.Code: row.Code,
+		schema.ContentType: row.ContentType, schema.Origin: row.Origin, schema.Code: row.Code, schema.Cause: row.Cause,
 		schema.RemoteRef: row.RemoteRef, schema.CommandID: row.CommandID, schema.Trace: row.Trace,
 	} {
 		if value != "" {
@@ -99,6 +99,9 @@ func withoutPayload(row outbox.Row) dynamo.Item {
 }
 
 func putResolution(item dynamo.Item, r outbox.Resolution) {
+	if r.ResolutionID != "" {
+		item[schema.ResolutionID] = dynamo.Text(r.ResolutionID)
+	}
 	if r.ResolvedBy != "" {
 		item[schema.ResolvedBy] = dynamo.Text(r.ResolvedBy)
 	}

@@ -57,6 +57,37 @@ func TestLargestRowHasRoomForItsOutcome(t *testing.T) {
 	}
 }
 
+// TestLargestRowHasRoomForAllThatIsWrittenOnIt: it keeps its payload though every text is as long as it may be.
+func TestLargestRowHasRoomForAllThatIsWrittenOnIt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		putForeign(b)
+		row := b.claimOf(outbox.ID{Destination: "charge", Key: "large"}, nil)
+		policy := outbox.Policy{}.WithDefaults()
+		end := outbox.Decide(policy, row, outbox.Unknown(strings.Repeat("r", 2*outbox.MaxRefBytes), strings.Repeat("c", 1000)), time.Now())
+		end.Cause = strings.Repeat("w", 1000)
+		b.settle(end)
+		stored, err := b.Get(t.Context(), row.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		order, err := outbox.Obey(policy, stored, outbox.Order{
+			Move: outbox.MarkFailed, By: strings.Repeat("b", outbox.MaxByBytes), Reason: strings.Repeat("t", outbox.MaxReasonBytes), Force: true,
+		}, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		order.ResolutionID, order.LookedUp = row.Token, true
+		order.Code, order.Cause = strings.Repeat("c", 1000), strings.Repeat("w", 1000)
+		b.settle(order)
+		stored, err = b.Get(t.Context(), row.ID)
+		if err != nil || stored.Unreadable != nil || len(stored.Payload) == 0 || len(stored.Cause) != 256 || len(stored.RemoteRef) != outbox.MaxRefBytes {
+			t.Errorf("%v, %v: a payload of %d bytes, a cause of %d, a reference of %d", err, stored.Unreadable, len(stored.Payload), len(stored.Cause), len(stored.RemoteRef))
+		}
+	})
+}
+
 func putForeign(b *bench) {
 	row := foreign("charge#large", time.Now())
 	filled(outboxdb.MaxItem)(row, time.Now())

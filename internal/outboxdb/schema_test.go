@@ -123,7 +123,9 @@ func namesInItems(t *testing.T) []string {
 			t.Fatal(err)
 		}
 		note(row.ID)
-		b.settle(outbox.Decide(outbox.Policy{}.WithDefaults(), b.claimOf(row.ID, nil), outbox.Unknown("ref", "test.cut"), now))
+		cut := outbox.Decide(outbox.Policy{}.WithDefaults(), b.claimOf(row.ID, nil), outbox.Unknown("ref", "test.cut"), now)
+		cut.Cause = "test.before"
+		b.settle(cut)
 		note(row.ID)
 		stored, err := b.Get(t.Context(), row.ID)
 		if err != nil {
@@ -131,7 +133,7 @@ func namesInItems(t *testing.T) []string {
 		}
 		b.settle(outbox.Settlement{
 			ID: row.ID, From: &stored, Status: outbox.StatusCompleted, CompletedAt: now, ExpiresAt: now.Add(time.Hour), LookedUp: true,
-			Resolution: outbox.Resolution{ResolvedBy: "ada", ResolvedAt: now, Reason: "seen", Forced: true},
+			Resolution: outbox.Resolution{ResolutionID: "order-1", ResolvedBy: "ada", ResolvedAt: now, Reason: "seen", Forced: true},
 		})
 		note(row.ID)
 	})

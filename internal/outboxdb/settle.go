@@ -12,15 +12,17 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// Bounds, in bytes, of what a sender has to say. What is longer is cut. The domain bounds what a person says.
+// Bounds, in bytes, of what a sender has to say and of what is wrong with a row. What is longer is cut. The domain bounds what a person says.
 const (
 	maxCode      = 128
-	maxRemoteRef = 1024
+	maxCause     = 256
+	maxRemoteRef = outbox.MaxRefBytes
 )
 
 // Settle implements [outbox.Store].
 func (s *Store) Settle(ctx context.Context, st outbox.Settlement) error {
-	st.Code, st.RemoteRef = dynamo.Clip(st.Code, maxCode), dynamo.Clip(st.RemoteRef, maxRemoteRef)
+	st.Code, st.Cause = dynamo.Clip(st.Code, maxCode), dynamo.Clip(st.Cause, maxCause)
+	st.RemoteRef = dynamo.Clip(st.RemoteRef, maxRemoteRef)
 	var w dynamo.Write
 	if !fence(&w, st) {
 		return s.settledBefore(ctx, st)
@@ -103,8 +105,17 @@ func settle(w *dynamo.Write, st outbox.Settlement) {
 	} else if !st.MaybeSince.IsZero() {
 		w.Set(schema.MaybeSince, dynamo.Millis(st.MaybeSince))
 	}
-	if st.Code != "" {
+	switch {
+	case st.Status == outbox.StatusCompleted:
+		w.Remove(schema.Code)
+		w.Remove(schema.Cause)
+	case st.Code != "":
 		w.Set(schema.Code, dynamo.Text(st.Code))
+		if st.Cause == "" {
+			w.Remove(schema.Cause)
+		} else {
+			w.Set(schema.Cause, dynamo.Text(st.Cause))
+		}
 	}
 	if st.RemoteRef != "" {
 		w.Set(schema.RemoteRef, dynamo.Text(st.RemoteRef))
@@ -132,7 +143,7 @@ func settle(w *dynamo.Write, st outbox.Settlement) {
 func resolve(w *dynamo.Write, r outbox.Resolution) {
 	item := dynamo.Item{}
 	putResolution(item, r)
-	for _, name := range []string{schema.ResolvedBy, schema.ResolvedAt, schema.Reason, schema.Forced} {
+	for _, name := range []string{schema.ResolutionID, schema.ResolvedBy, schema.ResolvedAt, schema.Reason, schema.Forced} {
 		w.SetOrRemove(name, item[name])
 	}
 }
@@ -191,7 +202,7 @@ func (s *Store) settleInPlace(ctx context.Context, st outbox.Settlement, cause e
 	}
 	const maxText = 256
 	for _, t := range []*string{
-		&row.ContentType, &row.Origin, &row.CommandID, &row.Trace, &row.Code, &row.RemoteRef, &row.ResolvedBy, &row.Reason,
+		&row.ContentType, &row.Origin, &row.CommandID, &row.Trace, &row.Code, &row.Cause, &row.RemoteRef, &row.ResolvedBy, &row.Reason,
 	} {
 		*t = dynamo.Clip(*t, maxText)
 	}

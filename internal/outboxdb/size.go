@@ -15,7 +15,7 @@ const (
 	unit = 1 << 10
 	// maxItem is the largest item (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html).
 	maxItem = 400 << 10
-	// settleRoom is kept free in an item for what settling and reconciling add to it: code, reference,
+	// settleRoom is kept free in an item for what settling and reconciling add to it: code, cause, reference,
 	// times and counts, and what a person notes.
 	settleRoom = 2 << 10
 	// claimRoom is what a first claim may add to an item that lacks the place-holders.
@@ -43,8 +43,8 @@ func putSize(item dynamo.Item) int {
 	n := itemSize(item)
 	for _, name := range []string{
 		schema.Token, schema.ClaimedBy, schema.ClaimedAt, schema.Until, schema.Window, schema.AttemptCount,
-		schema.LookupCount, schema.MaybeSince, schema.Code, schema.RemoteRef, schema.CompletedAt, schema.ExpiresAt,
-		schema.ResolvedBy, schema.ResolvedAt, schema.Reason, schema.Forced,
+		schema.LookupCount, schema.MaybeSince, schema.Code, schema.Cause, schema.RemoteRef, schema.CompletedAt, schema.ExpiresAt,
+		schema.ResolutionID, schema.ResolvedBy, schema.ResolvedAt, schema.Reason, schema.Forced,
 	} {
 		if value, written := item[name]; written {
 			n -= len(name) + valueSize(value)

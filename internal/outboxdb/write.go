@@ -23,6 +23,7 @@ func requireUnchanged(w *dynamo.Write, row outbox.Row) {
 		w.RequireIs(schema.Status, raw.status)
 		w.RequireIs(schema.Token, raw.token)
 		w.RequireIs(schema.AttemptCount, raw.attemptCount)
+		w.RequireIs(schema.ResolutionID, raw.resolutionID)
 		return
 	}
 	w.RequireIs(schema.Status, dynamo.Text(string(row.Status)))
@@ -32,6 +33,11 @@ func requireUnchanged(w *dynamo.Write, row outbox.Row) {
 		w.RequireIs(schema.Token, dynamo.Text(row.Token))
 	}
 	requireCount(w, schema.AttemptCount, row.AttemptCount)
+	if row.ResolutionID == "" {
+		w.RequireAbsent(schema.ResolutionID)
+	} else {
+		w.RequireIs(schema.ResolutionID, dynamo.Text(row.ResolutionID))
+	}
 }
 
 func requireCount(w *dynamo.Write, attribute string, n int) {

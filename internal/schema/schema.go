@@ -68,6 +68,8 @@ const (
 	Window = "window"
 	// Code (S) is the stable code of the last trouble.
 	Code = "code"
+	// Cause (S) is what had led to Code: the code of the last attempt, or what could not be read.
+	Cause = "cause"
 	// RemoteRef (S) is what the remote calls the effect.
 	RemoteRef = "remote_ref"
 	// CommandID (S) is the command that caused the row, Trace (S) its W3C traceparent. Both are optional.
@@ -79,6 +81,8 @@ const (
 	DeliverBy   = "deliver_by"
 	// ExpiresAt (N) is the table's TTL attribute, in epoch seconds. Only a terminal row has it.
 	ExpiresAt = "expires_at"
+	// ResolutionID (S) is the random id of the last order of a person; the next order applies only while it is there.
+	ResolutionID = "resolution_id"
 	// ResolvedBy (S), ResolvedAt (N) and Reason (S) are the person who last decided about the row, when and why. Forced
 	// (BOOL, true or absent) says that it was too early to know.
 	ResolvedBy = "resolved_by"

@@ -97,8 +97,8 @@ var moves = []struct {
 			s.Certain, s.NewBudget = true, true
 			return s
 		}},
-	{name: "operator: completed", results: ". . . . . . c = . .", settle: operator(outbox.StatusCompleted, true)},
-	{name: "operator: failed", results: ". f f . . . f . = =", settle: operator(outbox.StatusFailed, false)},
+	{name: "operator: completed", results: ". . . . . . c . . .", settle: operator(outbox.StatusCompleted, true)},
+	{name: "operator: failed", results: ". f f . . . f . . .", settle: operator(outbox.StatusFailed, false)},
 	{name: "operator: pending", results: ". . . . . . p . p .", settle: operator(outbox.StatusPending, true)},
 }
 
@@ -106,7 +106,7 @@ var moves = []struct {
 func operator(status outbox.Status, forced bool) func(*bench, outbox.Row) outbox.Settlement {
 	return func(b *bench, row outbox.Row) outbox.Settlement {
 		s := reader(status)(b, row)
-		s.Resolution = outbox.Resolution{ResolvedBy: "ada", ResolvedAt: b.now, Forced: forced}
+		s.Resolution = outbox.Resolution{ResolutionID: b.newToken(), ResolvedBy: "ada", ResolvedAt: b.now, Forced: forced}
 		if !forced {
 			s.Reason = "the remote's console shows it"
 		}

@@ -146,9 +146,10 @@ func (b *bench) to(status outbox.Status) outbox.Settlement {
 	case outbox.StatusPending:
 		s.Lane, s.LaneAt = lane(outbox.DueLane), b.now
 	case outbox.StatusOutcomeUnknown:
-		s.Lane, s.LaneAt = lane(outbox.UnknownLane), b.now.Add(11*time.Minute)
+		s.Lane, s.LaneAt, s.Cause = lane(outbox.UnknownLane), b.now.Add(11*time.Minute), "test.cause"
 	case outbox.StatusFailed:
 		s.Lane, s.LaneAt, s.ExpiresAt = lane(outbox.FailedLane), b.now, b.now.Add(time.Hour).Truncate(time.Second)
+		s.Cause = "test.cause"
 	case outbox.StatusCompleted:
 		s.RemoteRef, s.CompletedAt, s.ExpiresAt = "ch_123", b.now, b.now.Add(time.Hour).Truncate(time.Second)
 	}

@@ -114,6 +114,9 @@ func (h Harness) lostAnswers(t *testing.T) {
 		{"reader: completed", unknownBefore, settleAgain(reader(outbox.StatusCompleted))},
 		{"reader: failed", unknownBefore, settleAgain(reader(outbox.StatusFailed))},
 		{"reader: resend", unknownBefore, settleAgain(reader(outbox.StatusPending))},
+		{"operator: completed", unknownBefore, settleAgain(operator(outbox.StatusCompleted, true))},
+		{"operator: cancel", func(b *bench) { b.put(b.fresh()) }, settleAgain(operator(outbox.StatusFailed, false))},
+		{"operator: resend", unknownBefore, settleAgain(operator(outbox.StatusPending, true))},
 		{"reader: unresolved", unknownBefore, settleAgain(reader(outbox.StatusOutcomeUnknown))},
 	}
 	h.each(t, "a put whose answer was lost succeeds when repeated", func(b *bench) {

@@ -39,6 +39,27 @@ func (h Harness) races(t *testing.T) {
 		}
 		b.settled(held(b.to(outbox.StatusCompleted), second.Token))
 	})
+	h.each(t, "a late copy of a blind claim is refused once its row was settled and given back", func(b *bench) {
+		b.put(b.fresh())
+		claim := b.claim(nil)
+		if _, err := b.subject.Store.Claim(b.t.Context(), claim); err != nil {
+			b.t.Fatal(err)
+		}
+		b.settled(held(b.to(outbox.StatusFailed), claim.Token))
+		retry := operator(outbox.StatusPending, false)(b, b.get())
+		retry.LaneAt = b.now.Add(-time.Second) // by a clock that is behind
+		b.settled(retry)
+		before := b.subject.Raw(b.t, b.id)
+		_, err := b.subject.Store.Claim(b.t.Context(), claim)
+		var refused *outbox.RefusedError
+		if !errors.As(err, &refused) {
+			b.t.Errorf("the copy: %v, want a refusal", err)
+		}
+		if after := b.subject.Raw(b.t, b.id); after != before {
+			b.t.Errorf("the stored row changed:\n%s\n%s", before, after)
+		}
+		b.claimed(nil) // under another token it is claimed
+	})
 	h.each(t, "a settlement of a row as read before a claim ended is a conflict", func(b *bench) {
 		b.put(b.fresh())
 		fresh := b.get()
@@ -58,6 +79,50 @@ func (h Harness) races(t *testing.T) {
 		if after := b.subject.Raw(b.t, b.id); after != before {
 			b.t.Errorf("the stored row changed:\n%s\n%s", before, after)
 		}
+	})
+	for name, end := range map[string]func(*bench, outbox.Row) outbox.Settlement{
+		"the first": reader(outbox.StatusFailed), "the second": operator(outbox.StatusFailed, false),
+	} {
+		h.each(t, "an order that another order followed is refused: "+name, func(b *bench) {
+			b.put(b.fresh())
+			b.settled(end(b, b.get()))
+			retry := operator(outbox.StatusPending, false)(b, b.get())
+			b.settled(retry) // and its answer is lost
+			b.settled(operator(outbox.StatusFailed, false)(b, b.get()))
+			b.conflicts(retry)
+			if row := b.get(); row.Status != outbox.StatusFailed {
+				b.t.Errorf("the row that was cancelled is %s", row.Status)
+			}
+		})
+	}
+	h.each(t, "an order succeeds when repeated, and another person's same order does not", func(b *bench) {
+		b.put(b.fresh())
+		row := b.get()
+		ada, bob := operator(outbox.StatusFailed, false)(b, row), operator(outbox.StatusFailed, false)(b, row)
+		b.settled(ada)
+		b.settled(ada)
+		b.conflicts(bob)
+	})
+	h.each(t, "a reading from before an order is good for no write", func(b *bench) {
+		b.putOff(time.Time{})
+		again := b.claim(nil)
+		if _, err := b.subject.Store.Claim(b.t.Context(), again); err != nil {
+			b.t.Fatal(err)
+		}
+		b.settled(held(b.to(outbox.StatusFailed), again.Token))
+		order := func(status outbox.Status) {
+			b.settled(operator(status, false)(b, b.get()))
+		}
+		order(outbox.StatusPending)
+		row := b.get()
+		order(outbox.StatusFailed)
+		order(outbox.StatusPending)
+		_, err := b.subject.Store.Claim(b.t.Context(), late(b.claim(&row)))
+		var refused *outbox.RefusedError
+		if !errors.As(err, &refused) {
+			b.t.Errorf("claim from the reading: %v, want a refusal", err)
+		}
+		b.conflicts(seen(b.to(outbox.StatusFailed), row))
 	})
 	h.each(t, "of two lookups of the same reading one is counted", func(b *bench) {
 		b.unknown()
@@ -104,6 +169,9 @@ func (h Harness) races(t *testing.T) {
 		}
 	})
 }
+
+// late is a claim made a minute later.
+func late(c outbox.Claim) outbox.Claim { c.At = c.At.Add(time.Minute); return c }
 
 // exclusive lets 64 workers claim the row at once.
 func (b *bench) exclusive(from *outbox.Row) {

@@ -29,8 +29,14 @@ type history struct {
 	attempts []*attempt
 	// claims counts those since the budget was last new.
 	claims int
+	// ordered are the people whose orders took effect.
+	ordered map[*process]bool
 	// answer is what the last lookup of a process said.
 	answer map[*process]outbox.Answer
+}
+
+func newHistory(wanted outbox.Row) *history {
+	return &history{wanted: wanted, ordered: map[*process]bool{}, answer: map[*process]outbox.Answer{}}
 }
 
 // attempt is one claim of a row.
@@ -104,12 +110,12 @@ func (l *law) history(id outbox.ID) *history {
 		return h
 	}
 	l.stage.Violated("conservation", "%s: no application put such a row", id)
-	return &history{answer: map[*process]outbox.Answer{}}
+	return newHistory(outbox.Row{})
 }
 
 // wants notes the row that an application is about to put.
 func (l *law) wants(row outbox.Row) {
-	l.histories[row.ID] = &history{wanted: row, answer: map[*process]outbox.Answer{}}
+	l.histories[row.ID] = newHistory(row)
 }
 
 // expired is called when the time to live has deleted a row.
@@ -177,7 +183,7 @@ func (o *operation) showsIn(row outbox.Row) bool {
 	if s.From != nil {
 		token = s.From.Token
 	}
-	if row.Status != s.Status || row.Token != token {
+	if row.Status != s.Status || row.Token != token || !s.ResolvedAt.IsZero() && row.ResolutionID != s.ResolutionID {
 		return false
 	}
 	switch {
@@ -209,7 +215,8 @@ func (l *law) mustBeForeign(o *operation, row outbox.Row) {
 
 // asRead checks that a write that is fenced by a reading finds the row as it was read.
 func (l *law) asRead(o *operation, from *outbox.Row, before outbox.Row) {
-	l.stage.Must(from == nil || from.Status == before.Status && from.Token == before.Token && from.AttemptCount == before.AttemptCount,
+	l.stage.Must(from == nil || from.Status == before.Status && from.Token == before.Token && from.AttemptCount == before.AttemptCount &&
+		from.ResolutionID == before.ResolutionID,
 		"I2", "%s, and the row is another than was read", o)
 }
 
@@ -281,7 +288,7 @@ func sameRow(a, b outbox.Row) bool {
 		bytes.Equal(a.Payload, b.Payload) && a.Binary == b.Binary && a.ContentType == b.ContentType && maps.Equal(a.Headers, b.Headers) &&
 		a.AttemptCount == b.AttemptCount && a.LookupCount == b.LookupCount && a.Origin == b.Origin &&
 		a.Token == b.Token && a.ClaimedBy == b.ClaimedBy && a.ClaimedAt.Equal(b.ClaimedAt) && a.Until.Equal(b.Until) &&
-		a.MaybeSince.Equal(b.MaybeSince) && a.Window == b.Window && a.Code == b.Code && a.RemoteRef == b.RemoteRef &&
+		a.MaybeSince.Equal(b.MaybeSince) && a.Window == b.Window && a.Code == b.Code && a.Cause == b.Cause && a.RemoteRef == b.RemoteRef &&
 		a.CommandID == b.CommandID && a.Trace == b.Trace && a.CreatedAt.Equal(b.CreatedAt) && a.CompletedAt.Equal(b.CompletedAt) &&
 		a.DeliverBy.Equal(b.DeliverBy) && a.ExpiresAt.Equal(b.ExpiresAt) && a.Resolution == b.Resolution && (a.Unreadable == nil) == (b.Unreadable == nil)
 }

@@ -73,7 +73,7 @@ func (l *law) recorded(a *attempt, h *history, before, after outbox.Row) {
 	}
 	l.stage.Must(after.Window == window, "I4", "the window of %s is %v, want %v", id, time.Duration(after.Window), time.Duration(window))
 	l.stage.Must(after.ClaimedBy == claimedBy, "conservation", "the claim of %s says that it is %q", id, after.ClaimedBy)
-	l.stage.Must(after.LookupCount == before.LookupCount && after.Code == before.Code && after.RemoteRef == before.RemoteRef,
+	l.stage.Must(after.LookupCount == before.LookupCount && after.Code == before.Code && after.Cause == before.Cause && after.RemoteRef == before.RemoteRef,
 		"conservation", "claiming %s changed what had been recorded", id)
 }
 

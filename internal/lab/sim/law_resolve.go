@@ -55,6 +55,8 @@ func (l *law) ordering(p *process, order outbox.Order) {
 // settledByPerson is the table of orders.
 func (l *law) settledByPerson(o *operation, h *history, before, after outbox.Row) {
 	order := l.orderOf[o.by]
+	l.stage.Must(!h.ordered[o.by], "order", "%s took effect before, and does so again", o)
+	h.ordered[o.by] = true
 	from, to := outbox.StatusOutcomeUnknown, outbox.StatusPending
 	switch order.Move {
 	case outbox.MarkCompleted:
@@ -86,5 +88,6 @@ func (l *law) settledByPerson(o *operation, h *history, before, after outbox.Row
 	} else {
 		l.stage.Must(after.AttemptCount == before.AttemptCount, "I8", "%s changed the number of attempts", o)
 	}
-	l.stage.Must(after.ResolvedBy == order.By && after.Reason == order.Reason && !after.ResolvedAt.IsZero(), "conservation", "%s: the row does not record its operator, time and reason", o)
+	l.stage.Must(after.ResolvedBy == order.By && after.Reason == order.Reason && !after.ResolvedAt.IsZero() && after.ResolutionID != before.ResolutionID,
+		"conservation", "%s: the row does not record its operator, time and reason, and an id of its own", o)
 }

@@ -32,7 +32,14 @@ func (l *law) settled(o *operation, before, after outbox.Row) {
 	if after.Status == outbox.StatusOutcomeUnknown {
 		l.mustBeAskedInTime(o, after)
 	}
-	l.stage.Must(after.Code != "" || before.Code == "", "conservation", "%s forgot the last trouble", o)
+	if s.Code == "landfall.row.invalid" {
+		l.stage.Must(after.Cause != "", "conservation", "%s: it does not say what could not be read", o)
+	}
+	if after.Status == outbox.StatusCompleted {
+		l.stage.Must(after.Code == "" && after.Cause == "", "conservation", "%s: completed, and its trouble still shows: %s, %s", o, after.Code, after.Cause)
+	} else {
+		l.stage.Must(after.Code != "" || before.Code == "", "conservation", "%s forgot the last trouble", o)
+	}
 	l.stage.Must(after.RemoteRef != "" || before.RemoteRef == "", "conservation", "%s forgot the remote's reference", o)
 	if o.by.actor.Kind != "operator" {
 		l.stage.Must(after.Resolution == before.Resolution, "conservation", "%s changed what a person had noted", o)
@@ -106,7 +113,18 @@ func (l *law) follows(o *operation, h *history, a *attempt, out outbox.Outcome, 
 		l.stage.Must(out.Kind == outbox.KindPermanent || reason || before.Unreadable != nil, "effort", "%s: given up with room for another attempt", o)
 	}
 	l.stage.Must(after.Status == outbox.StatusCompleted || after.Code != "", "conservation", "%s: no code says why", o)
+	if last := out.Code; overdue(after.Code) {
+		if a.sends == 0 {
+			last = "landfall.claim.late"
+		}
+		l.stage.Must(after.Cause == last, "conservation", "%s: the last attempt's code was %q, and the cause is %q", o, last, after.Cause)
+	}
 	l.stage.Must(after.Status != outbox.StatusOutcomeUnknown || out.Code == "" || after.Code == out.Code, "conservation", "%s: the code is %q, not %q", o, after.Code, out.Code)
+}
+
+// overdue reports whether a code says that a row was given up for want of attempts or time.
+func overdue(code string) bool {
+	return code == "landfall.dispatch.attempts_exhausted" || code == "landfall.dispatch.expired" || code == "landfall.dispatch.window_over"
 }
 
 // waits is the shortest and the longest wait after an attempt.
@@ -175,6 +193,8 @@ func (l *law) settledByReader(o *operation, h *history, before, after outbox.Row
 	reason := l.noRoom(p, before, h, now, now, now) || before.Unreadable != nil || p.Retired && before.Status == outbox.StatusDispatching
 	l.stage.Must(reason, "effort", "%s: given up with room for another attempt", o)
 	l.stage.Must(after.Code != "", "conservation", "%s: no code says why", o)
+	l.stage.Must(!overdue(after.Code) || before.Code == "" || after.Cause == before.Code || after.Cause == before.Cause && before.Cause != "",
+		"conservation", "%s: the cause %q is not the last trouble, %q", o, after.Cause, before.Code)
 }
 
 // refined is called when a settlement changed a row that showed it already: it may only have filled in

@@ -208,7 +208,7 @@ func (w *world) orders() (all []happening) {
 func (w *world) order(id outbox.ID, d *stage.Dice) {
 	p := w.start("operator", time.Hour)
 	person := &person{store: w.open(p), process: p}
-	operator := outbox.Operator{Store: person, Destinations: w.configured(p), Now: p.actor.Now}
+	operator := outbox.Operator{Store: person, Destinations: w.configured(p), Now: p.actor.Now, Rand: p.actor}
 	w.stage.Mu.Lock()
 	row, exists := w.table.row(id)
 	w.stage.Mu.Unlock()

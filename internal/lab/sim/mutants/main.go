@@ -1,5 +1,6 @@
 // Command mutants proves that the simulations notice faults. It breaks the protocol on purpose, one clause at a
-// time, in a copy that only `go test -overlay` sees, and plays worlds until an invariant is violated.
+// time, in a copy that only `go test -overlay` sees, and plays worlds until an invariant is violated. For what worlds
+// hardly ever meet, a mutant names the package whose tests must fail instead.
 //
 //	go run ./internal/lab/sim/mutants                                # the tables in the *.go files here: each must be caught
 //	go run ./internal/lab/sim/mutants -run window                    # those whose name matches

@@ -13,6 +13,13 @@ const (
 	rowGo      = "internal/outbox/row.go"
 )
 
+// Packages whose tests notice what worlds hardly ever meet. The suite of stores is run in two of them.
+const (
+	domainTests = "internal/outbox"
+	memoryTests = "internal/lab/memory"
+	dbTests     = "internal/outboxdb"
+)
+
 // table is what is broken on purpose. A name says what the protocol then does.
 var table = []mutant{
 	{name: "a claim takes a row of any status", file: claimGo,
@@ -28,6 +35,8 @@ var table = []mutant{
 	{name: "a take over is not fenced by the attempt, nor by the token", file: claimGo,
 		from: `row.Status == c.From.Status &&
 		row.Token == c.From.Token && row.AttemptCount == c.From.AttemptCount`, to: `row.Status == c.From.Status`},
+	{name: "a claim is good from a reading from before an order", file: claimGo,
+		from: ` && row.ResolutionID == c.From.ResolutionID`, to: ``, tests: memoryTests},
 	{name: "a take over forgets that the abandoned attempt may have arrived", file: claimGo,
 		from: `row = row.suspected(c.At) //`, to: `_ = row.suspected(c.At) //`},
 	{name: "the end of a claim goes down", file: claimGo,
@@ -43,10 +52,12 @@ var table = []mutant{
 		from: `if row.Status == StatusDispatching && row.Token == c.Token {`, to: `if false {`},
 	{name: "any claim of a claimed row is taken for a repetition", file: claimGo,
 		from: `if row.Status == StatusDispatching && row.Token == c.Token {`, to: `if row.Status == StatusDispatching {`},
+	{name: "a blind claim whose own token is on the row is granted again", file: claimGo, tests: memoryTests,
+		from: `			row.Token != c.Token && (`, to: `			(`},
 
 	{name: "the fast path claims rows that were claimed before", file: claimGo,
 		from: `row.AttemptCount < c.Attempts && !row.crashed() &&
-			(c.Due.IsZero() || row.Token == "")`, to: `(row.AttemptCount < c.Attempts || !c.Due.IsZero()) && !row.crashed()`},
+			row.Token != c.Token && (c.Due.IsZero() || row.Token == "")`, to: `(row.AttemptCount < c.Attempts || !c.Due.IsZero()) && !row.crashed() && row.Token != c.Token`},
 	{name: "the fast path claims rows for later", file: fastGo,
 		from: `return now.Add(d.to.Policy.HeadStart)`, to: `return row.LaneAt`},
 	{name: "the fast path believes what was reported of a row's times", file: fastGo,
@@ -99,6 +110,13 @@ var table = []mutant{
 	{name: "a lookup is not fenced by the number of lookups", file: claimGo,
 		from: ` &&
 		(s.Status != StatusOutcomeUnknown || row.LookupCount == s.From.LookupCount)`, to: ``},
+	{name: "an order that another order followed takes effect again", file: claimGo,
+		from: ` &&
+		row.ResolutionID == s.From.ResolutionID`, to: ``},
+	{name: "any person's same order is taken for this one", file: claimGo,
+		from: `if !s.ResolvedAt.IsZero() && row.ResolutionID != s.ResolutionID {`, to: `if false {`},
+	{name: "an order has no id", file: operatorGo,
+		from: `	if s.ResolutionID, err = newToken(o.Rand); err != nil {`, to: `	if _, err = newToken(o.Rand); err != nil {`},
 	{name: "a settlement whose answer was lost conflicts when repeated", file: claimGo,
 		from: `if row.Status != s.Status || row.Token != s.fenceToken() {`, to: `if true {`},
 	{name: "any end of a row is taken for this one's", file: claimGo,
@@ -126,6 +144,16 @@ var table = []mutant{
 		from: `if out.Kind == KindUnknown && !row.MayHaveArrived() {`, to: `if false {`},
 	{name: "maybe_since moves with each attempt", file: decideGo,
 		from: `if out.Kind == KindUnknown && !row.MayHaveArrived() {`, to: `if out.Kind == KindUnknown {`},
+	{name: "a row that ends after its budget forgets the last trouble", file: decideGo,
+		from: `return cmp.Or(s.Code, row.Cause, row.Code)`, to: `return cmp.Or("", row.Cause, row.Code)`},
+	{name: "a row that is ended unsent forgets the last trouble", file: decideGo,
+		from: `return cmp.Or(s.Code, row.Cause, row.Code)`, to: `return cmp.Or(s.Code)`},
+	{name: "a row that cannot be read does not say why", file: decideGo,
+		from: `return row.Unreadable.Error()`, to: `return ""`},
+	{name: "a completed row keeps its code", file: claimGo,
+		from: `	if s.Status == StatusCompleted {
+		row.Code, row.Cause = "", ""
+	} else if`, to: `	if`},
 	{name: "a refusal fails a row of which an attempt may have arrived", file: decideGo,
 		from: `	case KindPermanent:
 		return s.without(p, row, out.Code, now)`, to: `	case KindPermanent:

@@ -70,6 +70,10 @@ var tableDB = []mutant{
 		from: `windowSeconds(next.Window)`, to: `windowSeconds(c.Window)`},
 	{name: "DynamoDB: a take over forgets that the attempt may have arrived", file: dbClaimGo, sdk: true,
 		from: `if !c.From.MayHaveArrived() && next.MayHaveArrived() {`, to: `if false {`},
+	{name: "DynamoDB: a blind claim whose own token is on the row is granted again", file: dbClaimGo, tests: dbTests,
+		from: `		w.RequireOrAbsent(schema.Token, " <> ", w.Value(dynamo.Text(c.Token)))
+`, to: `		w.RequireOrAbsent(schema.Token, " <> ", w.Value(dynamo.Text("")))
+`},
 	{name: "DynamoDB: the answer of a claim is the row before it", file: dbClaimGo, sdk: true,
 		from: `types.ReturnValueAllNew`, to: `types.ReturnValueAllOld`},
 	{name: "DynamoDB: a lost answer of a claim is a refusal", file: dbClaimGo, sdk: true,
@@ -99,9 +103,32 @@ var tableDB = []mutant{
 		from: `		w.Remove(schema.Lane)
 		w.Remove(schema.LaneAt)
 `, to: ``},
+	{name: "DynamoDB: a completed row keeps its code", file: dbSettleGo, sdk: true,
+		from: `		w.Remove(schema.Code)
+`, to: ``},
+	{name: "DynamoDB: a completed row keeps its cause", file: dbSettleGo, tests: dbTests,
+		from: `		w.Remove(schema.Code)
+		w.Remove(schema.Cause)
+`, to: `		w.Remove(schema.Code)
+`},
+	{name: "DynamoDB: a new code keeps the cause of the one before", file: dbSettleGo, tests: dbTests,
+		from: `		if st.Cause == "" {
+			w.Remove(schema.Cause)
+		} else {`, to: `		if st.Cause != "" {`},
 	{name: "DynamoDB: a reader's write is not fenced by the token", file: dbWriteGo, sdk: true,
 		from: `		w.RequireIs(schema.Token, dynamo.Text(row.Token))
 	}`, to: `	}`},
+	{name: "DynamoDB: a reader's write is not fenced by the order before it", file: dbWriteGo, sdk: true,
+		from: `		w.RequireIs(schema.ResolutionID, dynamo.Text(row.ResolutionID))
+`, to: ``},
+	{name: "DynamoDB: a reader's write is not fenced by the first order", file: dbWriteGo, tests: dbTests,
+		from: `		w.RequireAbsent(schema.ResolutionID)
+`, to: ``},
+	{name: "DynamoDB: an unreadable row's write is not fenced by the order", file: dbWriteGo, tests: dbTests,
+		from: `		w.RequireIs(schema.ResolutionID, raw.resolutionID)
+`, to: ``},
+	{name: "DynamoDB: an order's id is not written", file: dbSettleGo, tests: dbTests,
+		from: `[]string{schema.ResolutionID, schema.ResolvedBy`, to: `[]string{schema.ResolvedBy`},
 	{name: "DynamoDB: a reader's write is not fenced by the status", file: dbWriteGo, sdk: true,
 		from: `	w.RequireIs(schema.Status, dynamo.Text(string(row.Status)))
 	if`, to: `	if`},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,6 +20,8 @@ type mutant struct {
 	name, file, from, to string
 	// sdk: only worlds that are played through the SDK meet what it breaks.
 	sdk bool
+	// tests is the package whose tests notice it, where worlds hardly ever do; "" if worlds do.
+	tests string
 }
 
 // verdict is what became of a mutant.
@@ -70,11 +73,30 @@ func (w workshop) try(m mutant, seeds int) verdict {
 	if n := strings.Count(string(source), m.from); n != 1 {
 		return verdict{trouble: fmt.Sprintf("its file contains the text that it replaces %d times, want once", n)}
 	}
-	binary, err := w.build(simulation(m.file), map[string][]byte{m.file: []byte(strings.Replace(string(source), m.from, m.to, 1))})
-	if err != nil {
+	broken := map[string][]byte{m.file: []byte(strings.Replace(string(source), m.from, m.to, 1))}
+	binary, err := w.build(cmp.Or(m.tests, simulation(m.file)), broken)
+	switch {
+	case err != nil:
 		return verdict{trouble: err.Error()}
+	case m.tests != "":
+		return w.test(m.tests, binary)
 	}
 	return w.play(simulation(m.file), binary, seeds, m.sdk)
+}
+
+// test runs a package's tests until one fails.
+func (w workshop) test(pkg, binary string) verdict {
+	tests := exec.Command(binary, "-test.failfast", "-test.timeout=10m")
+	tests.Dir = filepath.Join(w.root, pkg)
+	out, err := tests.CombinedOutput()
+	failed := failure.FindSubmatch(out)
+	switch {
+	case failed != nil:
+		return verdict{invariant: string(failed[1])}
+	case err != nil:
+		return verdict{trouble: "it ends otherwise: " + firstLines(out)}
+	}
+	return verdict{}
 }
 
 // simulation is the package that plays what a file is about.
@@ -96,8 +118,8 @@ func (w workshop) buildAll(all []changed) (string, error) {
 	return w.build(simulation(all[0].file), files)
 }
 
-// build builds a simulation's tests with some files replaced or added.
-func (w workshop) build(simulation string, files map[string][]byte) (string, error) {
+// build builds a package's tests with some files replaced or added.
+func (w workshop) build(pkg string, files map[string][]byte) (string, error) {
 	replace := map[string]string{}
 	for file, source := range files {
 		copied := filepath.Join(w.dir, fmt.Sprint(len(replace), ".go"))
@@ -111,7 +133,7 @@ func (w workshop) build(simulation string, files map[string][]byte) (string, err
 	if err := errors.Join(err, os.WriteFile(overlay, text, 0o600)); err != nil {
 		return "", fmt.Errorf("write an overlay: %w", err)
 	}
-	build := exec.Command("go", "test", "-overlay", overlay, "-c", "-o", binary, "./"+simulation)
+	build := exec.Command("go", "test", "-overlay", overlay, "-c", "-o", binary, "./"+pkg)
 	build.Dir = w.root
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("it does not compile: %s", firstLines(out))
@@ -148,6 +170,8 @@ type listener struct {
 	out     []byte
 	stop    func()
 }
+
+var failure = regexp.MustCompile(`(?m)^--- FAIL: (\w+)`)
 
 var violation = regexp.MustCompile(`seed (\d+): ([A-Za-z_0-9]+): `)
 
