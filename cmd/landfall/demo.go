@@ -13,7 +13,7 @@ import (
 )
 
 func (a *app) demoCommand() *cobra.Command {
-	o := demo.Options{Source: ".", Folder: "build"}
+	o := demo.Options{Folder: "build"}
 	cmd := a.command("demo", "Deliver real payloads on this machine to a remote that misbehaves",
 		`First act: rows are put, some in transactions, and the functions' own binaries
 send them to an HTTP server that answers, refuses, stalls and cuts connections

@@ -20,7 +20,7 @@ import (
 const devStops = 5 * time.Second
 
 func (a *app) devCommand() *cobra.Command {
-	o := desk.Options{Source: "."}
+	var o desk.Options
 	var every time.Duration
 	cmd := a.command("dev", "Run Landfall on this machine, with a local AWS",
 		`Standard output gets the environment variables to export, one per line. Standard

@@ -2,11 +2,8 @@ package demo
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -25,12 +22,10 @@ func (d *demo) put(ctx context.Context) error {
 	if err := createOrders(ctx, client, d.orders); err != nil {
 		return err
 	}
-	cfg, err := landfall.LoadConfig(filepath.Join(d.folder, schema.ConfigFile))
+	box, err := d.box()
 	if err != nil {
 		return err
 	}
-	cfg.Table = d.desk.OutboxTable()
-	box := landfall.New(client, cfg)
 	inTransactions := 0
 	for i, e := range d.effects {
 		row := landfall.Row{
@@ -49,6 +44,16 @@ func (d *demo) put(ctx context.Context) error {
 	}
 	fmt.Fprintf(d.out, "all rows put, %d of them in a transaction with an order of the application\n", inTransactions)
 	return nil
+}
+
+// box is the application's outbox.
+func (d *demo) box() (*landfall.Outbox, error) {
+	cfg, err := landfall.LoadConfig(filepath.Join(d.folder, schema.ConfigFile))
+	if err != nil {
+		return nil, err
+	}
+	cfg.Table = d.desk.OutboxTable()
+	return landfall.New(d.desk.DynamoDB(application), cfg), nil
 }
 
 // placeOrder writes the application's item and the row, both or neither.
@@ -74,33 +79,8 @@ func createOrders(ctx context.Context, client *dynamodb.Client, orders string) e
 		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("order"), AttributeType: types.ScalarAttributeTypeS}},
 		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("order"), KeyType: types.KeyTypeHash}},
 	})
-	var exists *types.ResourceInUseException
-	if err != nil && !errors.As(err, &exists) {
+	if err != nil {
 		return fmt.Errorf("create the application's table: %w", err)
 	}
 	return nil
-}
-
-// functionsLog keeps what the functions print.
-type functionsLog struct {
-	path string
-	mu   sync.Mutex
-	file *os.File
-}
-
-func newLog(path string) (*functionsLog, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, fmt.Errorf("keep the functions' log: %w", err)
-	}
-	file, err := os.Create(path)
-	if err != nil {
-		return nil, fmt.Errorf("keep the functions' log: %w", err)
-	}
-	return &functionsLog{path: path, file: file}, nil
-}
-
-func (l *functionsLog) Write(line []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.file.Write(line)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/landfall-dev/landfall/consumer"
+	"github.com/landfall-dev/landfall/internal/bounded"
 )
 
 // How the couriers work.
@@ -90,10 +91,7 @@ func (c *couriers) consume(ctx context.Context, name string, working *atomic.Int
 					working.Add(1)
 					defer working.Add(-1)
 				}
-				select {
-				case <-time.After(takes):
-				case <-ctx.Done():
-				}
+				bounded.Pause(ctx, takes)
 				return ctx.Err()
 			})
 		}
@@ -109,12 +107,7 @@ func (c *couriers) comeBack(ctx context.Context, n int) {
 	c.consume(ctx, "picky", nil)
 	ctx, cancel := context.WithTimeout(ctx, 4*hidden)
 	defer cancel()
-	for c.took() < n {
-		select {
-		case <-time.After(50 * time.Millisecond):
-		case <-ctx.Done():
-			return
-		}
+	for c.took() < n && bounded.Pause(ctx, 50*time.Millisecond) {
 	}
 }
 
@@ -131,17 +124,12 @@ func (c *couriers) beSilent(ctx context.Context, name string) {
 			QueueUrl: &url, MaxNumberOfMessages: 10, WaitTimeSeconds: 1, VisibilityTimeout: 60, MessageAttributeNames: []string{"All"},
 		})
 		if err != nil {
-			select {
-			case <-time.After(100 * time.Millisecond):
-			case <-ctx.Done():
-			}
+			bounded.Pause(ctx, 100*time.Millisecond)
 			continue
 		}
 		for _, msg := range out.Messages {
 			c.all.Go(func() {
-				select {
-				case <-time.After(tooLate):
-				case <-ctx.Done():
+				if !bounded.Pause(ctx, tooLate) {
 					return
 				}
 				switch err := worker.Accept(ctx, msg); {

@@ -23,10 +23,8 @@ import (
 	"github.com/landfall-dev/landfall/internal/outboxdb"
 )
 
-// Options say what the demo does.
+// Options say what the demo does. It runs in the source tree, from which it builds the functions.
 type Options struct {
-	// Source is a folder of the source tree, which the functions are built from.
-	Source string
 	// Payloads is a folder of files to send; "" for the recorded webhooks that Go downloads.
 	Payloads string
 	// Rows is how many rows to put; 0 for each payload once to each destination.
@@ -101,12 +99,12 @@ func Run(ctx context.Context, o Options) (_ *Summary, err error) {
 	if err := d.prepare(ctx); err != nil {
 		return nil, err
 	}
-	main, err := open("", d.remote)
+	main, err := open(anyPort, d.remote)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, main.close()) }()
-	partner, err := open("", d.remote) // to know a port that is free, and closed at first
+	partner, err := open(anyPort, d.remote) // to know a port that is free, and closed at first
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +165,7 @@ func (d *demo) prepare(ctx context.Context) error {
 	folder := d.options.Payloads
 	if folder == "" {
 		var err error
-		if folder, err = payloads.Recorded(ctx, d.options.Source); err != nil {
+		if folder, err = payloads.Recorded(ctx, "."); err != nil {
 			return fmt.Errorf("%w (or name a folder of your own with --payloads)", err)
 		}
 	}
@@ -206,13 +204,13 @@ func (d *demo) start(ctx context.Context, main, partner string) error {
 	if err != nil {
 		return err
 	}
-	log, err := newLog(filepath.Join(d.folder, "functions.log"))
+	log, err := os.Create(filepath.Join(d.folder, "functions.log"))
 	if err != nil {
-		return err
+		return fmt.Errorf("keep the functions' log: %w", err)
 	}
 	fmt.Fprintln(d.out, "building the functions' binaries")
 	d.desk, err = desk.Start(ctx, desk.Options{
-		Source: d.options.Source, Config: cfg, Folder: d.folder, Endpoint: d.options.Endpoint, Prefix: d.prefix, Output: log, KeepRequests: -1,
+		Config: cfg, Folder: d.folder, Endpoint: d.options.Endpoint, Prefix: d.prefix, Output: log, KeepRequests: -1,
 	})
 	if err != nil {
 		return err
@@ -223,7 +221,7 @@ func (d *demo) start(ctx context.Context, main, partner string) error {
 		where = "AWS of --endpoint-url"
 	}
 	fmt.Fprintf(d.out, "%s: %s\nthe table's stream, the queues and a schedule (every %v) start the functions; their log: %s\n",
-		where, d.desk.Endpoint, sweepEvery, log.path)
+		where, d.desk.Endpoint, sweepEvery, log.Name())
 	return nil
 }
 

@@ -135,7 +135,7 @@ func TestVerdictNamesEachProblem(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var s Summary
-			(&demo{}).count(&s.Outbox, c.row, c.effects, 0)
+			s.Outbox.count(c.row, c.effects, 0)
 			c.with(&s.Outbox)
 			s.judge()
 			if got := strings.Join(s.problems, "; "); got != c.problem {

@@ -1,9 +1,10 @@
 package demo
 
 import (
-	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/landfall-dev/landfall/internal/outbox"
 )
@@ -28,30 +29,37 @@ const (
 	acts
 )
 
-func (a act) String() string {
-	return [acts]string{
-		"accepted", "asked to wait (429)", "refused for now (425)", "was unavailable (503)", "did the work and answered 500",
-		"stalled without doing the work", "did the work and stalled", "cut the connection without doing the work",
-		"did the work and cut the connection", "cut the connection and did the work later", "rejected (422)", "saw its sender killed before the work", "saw its sender killed after the work",
-	}[a]
+// facts are the facts about each act.
+var facts = [acts]struct {
+	text string
+	// works: it has the effect, sooner or later. certain: the sender learns that it has none. stalls: the sender is
+	// expected to give up before an answer. kills: the sender is killed.
+	works, certain, stalls, kills bool
+	// share is how many of a hundred rows begin with it; the others are accepted.
+	share int
+	// status answers the request; 0 cuts the connection.
+	status int
+}{
+	accept:          {text: "accepted", works: true, status: http.StatusCreated},
+	askToWait:       {text: "asked to wait (429)", certain: true, share: 4, status: http.StatusTooManyRequests},
+	refuse:          {text: "refused for now (425)", certain: true, share: 3, status: http.StatusTooEarly},
+	unavailable:     {text: "was unavailable (503)", share: 2, status: http.StatusServiceUnavailable},
+	failAfterWork:   {text: "did the work and answered 500", works: true, share: 3, status: http.StatusInternalServerError},
+	stallBeforeWork: {text: "stalled without doing the work", stalls: true, share: 2},
+	stallAfterWork:  {text: "did the work and stalled", works: true, stalls: true, share: 3},
+	cutBeforeWork:   {text: "cut the connection without doing the work", share: 2},
+	cutAfterWork:    {text: "did the work and cut the connection", works: true, share: 3},
+	cutAndWorkLate:  {text: "cut the connection and did the work later", works: true, share: 2},
+	reject:          {text: "rejected (422)", certain: true, share: 4, status: http.StatusUnprocessableEntity},
+	killBeforeWork:  {text: "saw its sender killed before the work", kills: true},
+	killAfterWork:   {text: "saw its sender killed after the work", works: true, kills: true},
 }
 
-// works reports whether the act has the effect, sooner or later.
-func (a act) works() bool {
-	switch a {
-	case accept, failAfterWork, stallAfterWork, cutAfterWork, cutAndWorkLate, killAfterWork:
-		return true
-	}
-	return false
-}
-
-// certain reports whether the sender learns that the act had no effect.
-func (a act) certain() bool { return a == askToWait || a == refuse || a == reject }
-
-// stalls reports whether the sender is expected to give up before an answer.
-func (a act) stalls() bool { return a == stallBeforeWork || a == stallAfterWork }
-
-func (a act) kills() bool { return a == killBeforeWork || a == killAfterWork }
+func (a act) String() string { return facts[a].text }
+func (a act) works() bool    { return facts[a].works }
+func (a act) certain() bool  { return facts[a].certain }
+func (a act) stalls() bool   { return facts[a].stalls }
+func (a act) kills() bool    { return facts[a].kills }
 
 // script is what the remote does with the requests of one row, in turn; it accepts what comes after.
 type script []act
@@ -85,12 +93,6 @@ func (s script) end(to traits) outbox.Status {
 // plan is a script for each row.
 type plan map[string]script
 
-// share is how many of a hundred rows begin with each act; the others are accepted.
-var share = [acts]int{
-	askToWait: 4, refuse: 3, unavailable: 2, failAfterWork: 3, stallBeforeWork: 2, stallAfterWork: 3,
-	cutBeforeWork: 2, cutAfterWork: 3, cutAndWorkLate: 2, reject: 4,
-}
-
 // newPlan draws the scripts of rows, which are named "<destination>/<key>". Few senders are killed,
 // but some before and some after the work, for remotes that do and do not deduplicate or can be asked.
 func newPlan(seed uint64, rows []string) plan {
@@ -111,7 +113,7 @@ func newPlan(seed uint64, rows []string) plan {
 	for _, destination := range []string{"charge", "payout", "mail"} {
 		kills := []act{killBeforeWork, killAfterWork}
 		for _, row := range order {
-			if len(kills) > 0 && len(row) > len(destination) && row[:len(destination)+1] == destination+"/" {
+			if len(kills) > 0 && strings.HasPrefix(row, destination+"/") {
 				p[row], kills = script{kills[0]}, kills[1:]
 			}
 		}
@@ -121,13 +123,13 @@ func newPlan(seed uint64, rows []string) plan {
 
 func draw(random *rand.Rand) act {
 	n := random.IntN(100)
-	for a, of := range share {
-		if n < of {
+	for a, fact := range facts {
+		if n < fact.share {
 			return act(a)
 		}
-		n -= of
+		n -= fact.share
 	}
 	return accept
 }
 
-func rowName(destination, key string) string { return fmt.Sprintf("%s/%s", destination, key) }
+func rowName(destination, key string) string { return destination + "/" + key }

@@ -132,20 +132,16 @@ func (r *remote) answer(w http.ResponseWriter, req *http.Request, a act, row, de
 	if a.kills() {
 		r.kill(row)
 	}
-	switch {
-	case a.stalls():
+	if a.stalls() {
 		select {
 		case <-req.Context().Done():
 		case <-r.stop:
 		}
-		panic(http.ErrAbortHandler)
-	case a.kills() || a == cutBeforeWork || a == cutAfterWork || a == cutAndWorkLate:
+	}
+	status := facts[a].status
+	if status == 0 {
 		panic(http.ErrAbortHandler)
 	}
-	status := map[act]int{
-		accept: http.StatusCreated, askToWait: http.StatusTooManyRequests, refuse: http.StatusTooEarly,
-		unavailable: http.StatusServiceUnavailable, failAfterWork: http.StatusInternalServerError, reject: http.StatusUnprocessableEntity,
-	}[a]
 	if a == askToWait {
 		w.Header().Set("Retry-After", "1")
 	}
@@ -174,11 +170,10 @@ type server struct {
 	ended   chan error
 }
 
-// open listens on a port of 127.0.0.1, any if address is "".
+// anyPort is an address of this machine with a port that is free.
+const anyPort = "127.0.0.1:0"
+
 func open(address string, handler http.Handler) (*server, error) {
-	if address == "" {
-		address = "127.0.0.1:0"
-	}
 	l, err := net.Listen("tcp4", address)
 	if err != nil {
 		return nil, fmt.Errorf("start the remote: %w", err)

@@ -5,12 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/landfall-dev/landfall"
+	"github.com/landfall-dev/landfall/internal/bounded"
 	"github.com/landfall-dev/landfall/internal/outbox"
 	"github.com/landfall-dev/landfall/internal/routing"
 	"github.com/landfall-dev/landfall/internal/routingdb"
@@ -64,16 +64,11 @@ func (d *demo) route(ctx context.Context) (*Routing, error) {
 		if open == 0 || time.Since(begun) > routingPatience {
 			break
 		}
-		select {
-		case <-time.After(200 * time.Millisecond):
-		case <-ctx.Done():
+		if !bounded.Pause(ctx, 200*time.Millisecond) {
 			return nil, ctx.Err()
 		}
 	}
-	select { // until silent has been refused
-	case <-time.After(tooLate):
-	case <-ctx.Done():
-	}
+	bounded.Pause(ctx, tooLate) // until silent has been refused
 	if joined {
 		c.comeBack(working, messages)
 	}
@@ -86,12 +81,10 @@ func (d *demo) elapsed() int { return int(time.Since(d.begun).Seconds()) }
 
 // putJobs puts the rows and returns the ids of the messages that they become.
 func (d *demo) putJobs(ctx context.Context) (ids []routing.ID, err error) {
-	cfg, err := landfall.LoadConfig(filepath.Join(d.folder, schema.ConfigFile))
+	box, err := d.box()
 	if err != nil {
 		return nil, err
 	}
-	cfg.Table = d.desk.OutboxTable()
-	box := landfall.New(d.desk.DynamoDB(application), cfg)
 	for i := range messages {
 		p := d.payloads[i%len(d.payloads)]
 		key := keyOf(p, i/len(d.payloads))

@@ -100,19 +100,11 @@ func (d *demo) countRouting(ctx context.Context, c *couriers, receipts *routingd
 // judge adds to the problems what the counts say. Each message always has a courier left, so the plan allows no dead
 // letters.
 func (r *Routing) judge() {
-	for _, must := range []struct {
-		what string
-		n    int
-		zero bool
-	}{
+	r.problems = append(r.problems, broken([]must{
 		{"accepted twice", r.AcceptedTwice, true}, {"messages lost", r.Lost, true}, {"messages open", r.Open, true},
 		{"dead letters", r.DeadLettered, true}, {"rerouted", r.Rerouted, false}, {"declined", r.Declined, false},
 		{"acceptances that came too late", r.TooLate, false},
-	} {
-		if must.zero != (must.n == 0) {
-			r.problems = append(r.problems, fmt.Sprintf("%s: %d", must.what, must.n))
-		}
-	}
+	})...)
 }
 
 func (d *demo) printRouting(r *Routing) {

@@ -87,7 +87,9 @@ func (d *demo) summarise(ctx context.Context, cost *Cost, routing *Routing) (*Su
 			return nil, fmt.Errorf("read the rows back: %w", err)
 		}
 		effects, lookups := d.logOf(e.name())
-		d.count(each[e.Destination], row, effects, lookups)
+		for _, c := range []*Counts{each[e.Destination], &s.Outbox} {
+			c.count(row, effects, lookups)
+		}
 		if row.AttemptCount == 1 {
 			waits = append(waits, row.ClaimedAt.Sub(row.CreatedAt))
 		}
@@ -95,9 +97,9 @@ func (d *demo) summarise(ctx context.Context, cost *Cost, routing *Routing) (*Su
 			s.problems = append(s.problems, problem)
 		}
 	}
-	d.countTakeOvers(ctx, each)
-	for _, c := range each {
-		s.Outbox.add(*c)
+	for _, id := range d.takenOver(ctx) {
+		each[id.Destination].TakenOver++
+		s.Outbox.TakenOver++
 	}
 	s.Outbox.Killed = len(d.killed)
 	s.Outbox.LeftAfter, _ = spread(waits)
@@ -117,7 +119,7 @@ func (d *demo) logOf(name string) (effects, lookups int) {
 	return d.remote.effects[name], d.remote.lookups[name]
 }
 
-func (d *demo) count(c *Counts, row outbox.Row, effects, lookups int) {
+func (c *Counts) count(row outbox.Row, effects, lookups int) {
 	c.Rows++
 	c.Attempts += row.AttemptCount
 	c.Effects += effects
@@ -172,45 +174,42 @@ func (d *demo) killedWith(row outbox.Row) bool {
 	return slices.ContainsFunc(d.killed, func(k killed) bool { _, held := k.tokens[row.ID]; return held })
 }
 
-// countTakeOvers counts the rows that a killed process had claimed and another took over.
-func (d *demo) countTakeOvers(ctx context.Context, each map[string]*Counts) {
+// takenOver are the rows that a killed process had claimed and another took over.
+func (d *demo) takenOver(ctx context.Context) (ids []outbox.ID) {
 	for _, k := range d.killed {
 		for id, token := range k.tokens {
 			if row, err := d.store.Get(ctx, id); err == nil && (row.Status != outbox.StatusDispatching || row.Token != token) {
-				each[id.Destination].TakenOver++
+				ids = append(ids, id)
 			}
 		}
 	}
+	return ids
 }
 
-func (c *Counts) add(o Counts) {
-	for _, sum := range []struct {
-		to *int
-		n  int
-	}{
-		{&c.Rows, o.Rows}, {&c.Completed, o.Completed}, {&c.Failed, o.Failed}, {&c.Unknown, o.Unknown}, {&c.Open, o.Open},
-		{&c.Retried, o.Retried}, {&c.Attempts, o.Attempts}, {&c.TakenOver, o.TakenOver}, {&c.Effects, o.Effects},
-		{&c.Reconciled, o.Reconciled}, {&c.Duplicates, o.Duplicates}, {&c.Lost, o.Lost}, {&c.FailedWithEffect, o.FailedWithEffect},
-	} {
-		*sum.to += sum.n
+// must is a number that has to be zero, or has to be more.
+type must struct {
+	what string
+	n    int
+	zero bool
+}
+
+// broken says which numbers are not as they must be.
+func broken(all []must) (problems []string) {
+	for _, m := range all {
+		if m.zero != (m.n == 0) {
+			problems = append(problems, fmt.Sprintf("%s: %d", m.what, m.n))
+		}
 	}
+	return problems
 }
 
 // judge adds to the problems what the counts say.
 func (s *Summary) judge() {
-	for _, must := range []struct {
-		what string
-		n    int
-		zero bool
-	}{
+	s.problems = append(s.problems, broken([]must{
 		{"duplicates", s.Outbox.Duplicates, true}, {"lost", s.Outbox.Lost, true}, {"failed with effect", s.Outbox.FailedWithEffect, true},
 		{"open", s.Outbox.Open, true}, {"retried", s.Outbox.Retried, false}, {"taken over", s.Outbox.TakenOver, false}, {"killed", s.Outbox.Killed, false},
 		{"reconciled", s.Outbox.Reconciled, false},
-	} {
-		if must.zero != (must.n == 0) {
-			s.problems = append(s.problems, fmt.Sprintf("%s: %d", must.what, must.n))
-		}
-	}
+	})...)
 }
 
 // cost sums up what the application and the functions did to the outbox table; nil where the AWS is not

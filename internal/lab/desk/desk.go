@@ -34,10 +34,8 @@ import (
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// Options say what a desk runs.
+// Options say what a desk runs. It builds the functions from the source tree, in which it runs.
 type Options struct {
-	// Source is a folder of the source tree: the functions are built from it.
-	Source string
 	// Config is what the functions are given.
 	Config *config.Config
 	// Folder gets landfall.json. Required.
@@ -124,7 +122,7 @@ func (d *Desk) start(ctx context.Context, o Options, file string) error {
 	}
 	stack := devstack.Config{Output: o.Output, Functions: slices.Clone(o.Functions)}
 	for name, timeout := range d.config.Timeouts() {
-		binary, err := devstack.Build(ctx, o.Source, name)
+		binary, err := devstack.Build(ctx, ".", name)
 		if err != nil {
 			return err
 		}

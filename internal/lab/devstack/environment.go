@@ -108,16 +108,6 @@ func (e *environment) kill() {
 	}
 }
 
-// pid returns the process's id, 0 if there is none.
-func (e *environment) pid() int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.process == nil {
-		return 0
-	}
-	return e.process.Pid
-}
-
 // awaitReady returns when the process asks for work. If it never will, the process is gone and ok
 // is false; the result says why.
 func (e *environment) awaitReady(requestID string) (failure Result, ok bool) {

@@ -1,10 +1,6 @@
 package devstack
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-)
+import "fmt"
 
 // run takes one invocation through a process: an idle one if there is one, else a new one. A process
 // that turns out to have died while it was idle costs nothing but the attempt: it never saw the
@@ -74,25 +70,6 @@ func (s *Stack) settle(requestID string, env *environment) {
 	defer s.mu.Unlock()
 	delete(s.running, requestID)
 	env.pool.release(env)
-}
-
-// Running is an invocation under way.
-type Running struct {
-	Function  string
-	RequestID string
-	PID       int
-}
-
-// Running lists the invocations under way, ordered by request id.
-func (s *Stack) Running() []Running {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	list := make([]Running, 0, len(s.running))
-	for id, env := range s.running {
-		list = append(list, Running{Function: env.pool.function.Name, RequestID: id, PID: env.pid()})
-	}
-	slices.SortFunc(list, func(a, b Running) int { return strings.Compare(a.RequestID, b.RequestID) })
-	return list
 }
 
 // Kill kills the process that runs the invocation, as a crash would, and returns when it is dead:

@@ -120,7 +120,7 @@ func TestInvocationsRunSideBySideUpToTheConcurrency(t *testing.T) {
 		wg.Go(func() { pids[i] = b.ask(event{URL: g.URL}).PID })
 	}
 	g.await(t, n)
-	if running := b.Running(); len(running) != n {
+	if running := b.running(); len(running) != n {
 		t.Errorf("running: %v", running)
 	}
 	if _, err := b.Invoke(context.Background(), "fn", []byte(`{}`)); !errors.Is(err, ErrThrottled) {
@@ -135,7 +135,7 @@ func TestInvocationsRunSideBySideUpToTheConcurrency(t *testing.T) {
 	if warm := b.ask(event{}); !slices.Contains(pids, warm.PID) {
 		t.Error("an idle process was not used")
 	}
-	if running := b.Running(); len(running) != 0 {
+	if running := b.running(); len(running) != 0 {
 		t.Errorf("still running: %v", running)
 	}
 }
@@ -147,24 +147,42 @@ func TestKilledProcessDoesNothingMore(t *testing.T) {
 	results := make(chan Result, 1)
 	go func() { results <- b.invoke(event{URL: g.URL}) }()
 	g.await(t, 1)
-	victim := b.Running()[0]
-	if err := b.Kill(victim.RequestID); err != nil {
+	victim := b.running()[0]
+	if err := b.Kill(victim.id); err != nil {
 		t.Fatal(err)
 	}
-	if alive(victim.PID) {
+	if alive(victim.pid) {
 		t.Error("alive after Kill returned")
 	}
 	result := receive(t, results)
-	want := fmt.Sprintf(`{"errorMessage":"RequestId: %s Error: Runtime exited with error: signal: killed","errorType":"Runtime.ExitError"}`, victim.RequestID)
+	want := fmt.Sprintf(`{"errorMessage":"RequestId: %s Error: Runtime exited with error: signal: killed","errorType":"Runtime.ExitError"}`, victim.id)
 	if string(result.Payload) != want || result.FunctionError != Unhandled {
 		t.Errorf("got  %s\nwant %s", result.Payload, want)
 	}
-	if next := b.ask(event{}); next.PID == victim.PID {
+	if next := b.ask(event{}); next.PID == victim.pid {
 		t.Error("the dead process served on")
 	}
-	if err := b.Kill(victim.RequestID); !errors.Is(err, ErrNotRunning) {
+	if err := b.Kill(victim.id); !errors.Is(err, ErrNotRunning) {
 		t.Errorf("killed twice: %v", err)
 	}
+}
+
+// running is an invocation under way.
+type running struct {
+	id  string
+	pid int
+}
+
+// running lists the invocations under way.
+func (b *bundle) running() (list []running) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for id, env := range b.Stack.running {
+		env.mu.Lock()
+		list = append(list, running{id, env.process.Pid})
+		env.mu.Unlock()
+	}
+	return list
 }
 
 // count returns how many processes the stack keeps for its function.
@@ -226,7 +244,7 @@ func TestCallerThatGivesUpDoesNotStopTheFunction(t *testing.T) {
 		errs <- err
 	}()
 	g.await(t, 1)
-	pid := b.Running()[0].PID
+	pid := b.running()[0].pid
 	cancel()
 	if err := receive(t, errs); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
@@ -247,7 +265,7 @@ func TestStoppedStackLeavesNothingBehind(t *testing.T) { // alone: it looks at a
 	results := make(chan Result, 1)
 	go func() { results <- b.invoke(event{URL: g.URL}) }()
 	g.await(t, 1)
-	busy := b.Running()[0].PID
+	busy := b.running()[0].pid
 	idle := b.ask(event{}).PID
 	if err := b.Schedule(context.Background(), Schedule{Rule: "r", Function: "fn", Every: time.Hour}); err != nil {
 		t.Fatal(err)

@@ -44,7 +44,7 @@ func New(t *testing.T, function, yaml string, others ...devstack.Function) *Benc
 		t.Fatal(err)
 	}
 	b := &Bench{T: t, Folder: t.TempDir(), Output: &Output{}, function: function}
-	b.Desk, err = desk.Start(t.Context(), desk.Options{Source: ".", Config: cfg, Folder: b.Folder, Functions: others, Output: b.Output})
+	b.Desk, err = desk.Start(t.Context(), desk.Options{Config: cfg, Folder: b.Folder, Functions: others, Output: b.Output})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,10 +74,6 @@ func (r *awsReceipts) open(p *process) routing.Receipts {
 	return &awsPort{routingdb.NewReceipts(client, schema.ReceiptsTable), p}
 }
 
-func (r *awsReceipts) receipt(id routing.ID) routing.Receipt {
-	return decoded(id, r.table.Item(id.String()))
-}
-
 // decoded is a receipt as it was stored.
 func decoded(id routing.ID, item stagedb.Item) routing.Receipt {
 	receipt, err := routingdb.NewReceipts(oneItem{item}, "").Get(context.Background(), id)

@@ -2,7 +2,6 @@ package routingsim
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -85,10 +84,6 @@ func (f *forwarderPort) one(ctx context.Context, c *stage.Call, forward routing.
 	}
 	w.deliver(copied, c.Latency())
 	return routing.Answer{Kind: routing.Taken}
-}
-
-func (d *consumerCopy) String() string {
-	return fmt.Sprintf("%s for %s, attempt %d", d.envelope.ID, d.consumer.id, d.envelope.Attempt)
 }
 
 // call calls a consumer that is a function.

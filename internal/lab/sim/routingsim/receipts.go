@@ -16,8 +16,6 @@ import (
 type receipts interface {
 	// open is the receipts as one process sees them.
 	open(p *process) routing.Receipts
-	// receipt is a receipt as it is stored, its State "" if there is none. The mutex is held.
-	receipt(id routing.ID) routing.Receipt
 	// spoil is a foreign hand that breaks the form of a receipt, one of spoilKinds ways. The mutex is held.
 	spoil(id routing.ID, how int)
 }
@@ -53,6 +51,7 @@ func newMemoryReceipts(w *routerWorld) *memoryReceipts { return &memoryReceipts{
 
 func (r *memoryReceipts) open(p *process) routing.Receipts { return &memoryPort{r, p} }
 
+// receipt is a receipt as it is stored, its State "" if there is none. The mutex is held.
 func (r *memoryReceipts) receipt(id routing.ID) routing.Receipt {
 	receipt, err := r.store.Get(context.Background(), id)
 	if err != nil {
