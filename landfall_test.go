@@ -122,7 +122,7 @@ func TestRowThatBreaksARuleIsRefused(t *testing.T) {
 func TestEmptyConfigurationIsNamedInTheError(t *testing.T) {
 	t.Parallel()
 	_, err := landfall.New(unreachable{t}, landfall.Config{}).Item(row())
-	if err == nil || !strings.HasSuffix(err.Error(), `"charge" is not in the configuration: it has none`) {
+	if err == nil || !strings.HasSuffix(err.Error(), `unknown destination "charge"; the configuration has no destinations`) {
 		t.Error(err)
 	}
 }

@@ -36,7 +36,7 @@ func (h *handler) handle(ctx context.Context, event json.RawMessage) (setup.Answ
 }
 
 // warnOfStrays warns of rows that were put where no sweep looks. Nothing else warns of them: such a row waits for ever
-// unless the fast path lands it.
+// unless the fast path sends it.
 func (h *handler) warnOfStrays(ctx context.Context, rows []newRow) {
 	var strays []newRow
 	for _, row := range rows {
