@@ -75,7 +75,7 @@ func TestRowThatBreaksARuleIsRefused(t *testing.T) {
 		{"no key", "Key", func(r *landfall.Row) { r.Key = "" }},
 		{"key too long", "Key", func(r *landfall.Row) { r.Key = secret + strings.Repeat("k", 506) }},
 		{"key with a control character", "Key", func(r *landfall.Row) { r.Key = secret + "\x7f" }},
-		{"key that is no UTF-8", "Key", func(r *landfall.Row) { r.Destination, r.Headers, r.Key = "jobs", nil, secret+"\xff" }},
+		{"key that is not UTF-8", "Key", func(r *landfall.Row) { r.Destination, r.Headers, r.Key = "jobs", nil, secret+"\xff" }},
 		{"key with a control character beyond ASCII", "Key", func(r *landfall.Row) { r.Destination, r.Headers, r.Key = "jobs", nil, secret+"\u0085" }},
 		{"key with a space, for http", "Key", func(r *landfall.Row) { r.Key = secret + " 42" }},
 		{"key beyond ASCII, for http", "Key", func(r *landfall.Row) { r.Key = secret + "é" }},
@@ -95,8 +95,8 @@ func TestRowThatBreaksARuleIsRefused(t *testing.T) {
 		{"deliver by before it may be sent", "DeliverBy", func(r *landfall.Row) { r.DeliverBy = r.NotBefore }},
 		{"command id too long", "CommandID", func(r *landfall.Row) { r.CommandID = strings.Repeat(secret, 40) }},
 		{"command id with a control character", "CommandID", func(r *landfall.Row) { r.CommandID = secret + "\n" }},
-		{"command id that is no UTF-8", "CommandID", func(r *landfall.Row) { r.CommandID = secret + "\xff" }},
-		{"trace that is none", "Trace", func(r *landfall.Row) { r.Trace = secret }},
+		{"command id that is not UTF-8", "CommandID", func(r *landfall.Row) { r.CommandID = secret + "\xff" }},
+		{"trace of another form", "Trace", func(r *landfall.Row) { r.Trace = secret }},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -122,7 +122,7 @@ func TestRowThatBreaksARuleIsRefused(t *testing.T) {
 func TestEmptyConfigurationIsNamedInTheError(t *testing.T) {
 	t.Parallel()
 	_, err := landfall.New(unreachable{t}, landfall.Config{}).Item(row())
-	if err == nil || !strings.HasSuffix(err.Error(), `"charge" is not in the configuration: it has none`) {
+	if err == nil || !strings.HasSuffix(err.Error(), `unknown destination "charge"; the configuration has no destinations`) {
 		t.Error(err)
 	}
 }
@@ -173,7 +173,7 @@ func TestOtherContentUnderAKeyIsAConflict(t *testing.T) {
 				if err := box.Put(t.Context(), row()); err != nil {
 					t.Fatal(err)
 				}
-				<-time.After(time.Hour) // when it was put is no part of what was put
+				<-time.After(time.Hour) // the content excludes the time of the put
 				second := row()
 				c.change(&second)
 				err := box.Put(t.Context(), second)

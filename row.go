@@ -29,7 +29,7 @@ const (
 	maxCommandID   = 256
 )
 
-// Row is one effect to be landed.
+// Row is one effect to cause.
 //
 // A Row formats and logs itself as "<destination>/<hash>", because its key and payload may be personal.
 type Row struct {
@@ -47,8 +47,8 @@ type Row struct {
 	Headers map[string]string
 	// NotBefore is the earliest time to send. Defaults to at once. Cut to the millisecond.
 	NotBefore time.Time
-	// DeliverBy is when the effect stops being wanted: no attempt begins then or later. A row that has
-	// not landed by then ends as failed, or as unknown if an attempt may have arrived. Defaults to never.
+	// DeliverBy is when the effect stops being wanted: no attempt begins then or later. A row that is
+	// not completed by then ends as failed, or as unknown if an attempt may have arrived. Defaults to never.
 	// Cut to the millisecond.
 	DeliverBy time.Time
 	// CommandID is the command that caused the effect, for people and audits: at most 256 bytes of UTF-8
@@ -120,18 +120,18 @@ func (c *checker) destination(cfg Config) Destination {
 	to, known := cfg.Destinations[name]
 	switch err := outbox.ValidateDestination(name); {
 	case len(cfg.Destinations) == 0:
-		c.failf("Destination", "%.70q is not in the configuration: it has none", name)
+		c.failf("Destination", "unknown destination %.70q; the configuration has no destinations", name)
 	case !known:
-		c.failf("Destination", "%.70q is not in the configuration: it has %s", name,
+		c.failf("Destination", "unknown destination %.70q; the configuration has %s", name,
 			strings.Join(slices.Sorted(maps.Keys(cfg.Destinations)), ", "))
 	case err != nil:
 		c.failf("Destination", "the configuration has an invalid name: %v", err)
 	case to.Retired:
-		c.failf("Destination", "%s is retired: it takes no new rows", name)
+		c.failf("Destination", "%s is retired and takes no new rows", name)
 	case to.HeadStart < 0:
-		c.failf("Destination", "the configuration gives %s a head start of %v: want 0 or more", name, to.HeadStart)
+		c.failf("Destination", "the configuration gives %s a head start of %v, want 0 or more", name, to.HeadStart)
 	case to.Shards < 0:
-		c.failf("Destination", "the configuration gives %s %d shards: want 1 or more", name, to.Shards)
+		c.failf("Destination", "the configuration gives %s %d shards, want 1 or more", name, to.Shards)
 	}
 	return to
 }
@@ -145,7 +145,7 @@ func (c *checker) key(to Destination) {
 	}
 	for i, b := range []byte(c.row.Key) {
 		if b <= ' ' || b > '~' {
-			c.failf("Key", "byte %d is not visible ASCII: http destinations get the key in a header", i)
+			c.failf("Key", "byte %d is not visible ASCII; http destinations get the key in a header", i)
 			return
 		}
 	}
@@ -163,19 +163,19 @@ func (c *checker) headers(to Destination) map[string]string {
 		return nil
 	}
 	if n := len(c.row.Headers); n > maxHeaders {
-		c.failf("Headers", "%d, want at most %d", n, maxHeaders)
+		c.failf("Headers", "%d headers, want at most %d", n, maxHeaders)
 	}
 	canonical := make(map[string]string, len(c.row.Headers))
 	for _, name := range slices.Sorted(maps.Keys(c.row.Headers)) {
 		as, value := textproto.CanonicalMIMEHeaderKey(name), c.row.Headers[name]
 		if !slices.ContainsFunc(to.Headers, func(allowed string) bool { return textproto.CanonicalMIMEHeaderKey(allowed) == as }) {
-			c.failf("Headers", "the destination does not allow %.100q: it allows %s", name, cmp.Or(strings.Join(to.Headers, ", "), "none"))
+			c.failf("Headers", "the destination does not allow %.100q; its row_headers allow %s", name, cmp.Or(strings.Join(to.Headers, ", "), "none"))
 		}
 		if _, twice := canonical[as]; twice {
-			c.failf("Headers", "%s is there twice, in different case", as)
+			c.failf("Headers", "%s is given twice, in different case; remove one", as)
 		}
 		if !visible(value, maxHeaderValue) {
-			c.failf("Headers", "the value of %s is not visible ASCII with inner spaces, at most %d bytes", as, maxHeaderValue)
+			c.failf("Headers", "the value of %s must be visible ASCII with inner spaces, at most %d bytes", as, maxHeaderValue)
 		}
 		canonical[as] = value
 	}
@@ -190,25 +190,25 @@ func (c *checker) times() {
 	c.time("NotBefore", notBefore)
 	c.time("DeliverBy", deliverBy)
 	if !deliverBy.IsZero() && !deliverBy.After(notBefore) {
-		c.failf("DeliverBy", "is not after NotBefore: the row could never be sent")
+		c.failf("DeliverBy", "must be after NotBefore; otherwise the row could never be sent")
 	}
 }
 
 func (c *checker) time(field string, t time.Time) {
 	if !t.IsZero() && (t.Before(time.UnixMilli(0)) || t.After(lastTime)) {
-		c.failf(field, "is not between the years 1970 and 5138")
+		c.failf(field, "must be between the years 1970 and 5138")
 	}
 }
 
 func (c *checker) texts() {
 	if !visible(c.row.ContentType, maxContentType) {
-		c.failf("ContentType", "is not visible ASCII with inner spaces, at most %d bytes", maxContentType)
+		c.failf("ContentType", "must be visible ASCII with inner spaces, at most %d bytes", maxContentType)
 	}
 	if id := c.row.CommandID; len(id) > maxCommandID || !utf8.ValidString(id) || strings.ContainsFunc(id, unicode.IsControl) {
-		c.failf("CommandID", "is not UTF-8 without control characters, at most %d bytes", maxCommandID)
+		c.failf("CommandID", "must be UTF-8 without control characters, at most %d bytes", maxCommandID)
 	}
 	if c.row.Trace != "" && outbox.Traceparent(c.row.Trace) == "" {
-		c.failf("Trace", "is not a W3C traceparent (00-<32 hex digits>-<16 hex digits>-<2 hex digits>)")
+		c.failf("Trace", "must be a W3C traceparent (00-<32 hex digits>-<16 hex digits>-<2 hex digits>)")
 	}
 }
 

@@ -3,7 +3,7 @@
 // DynamoDB and an SQS in this process, so that rules and conflicts are the real ones. They need no sockets, no containers
 // and no account, and work inside testing/synctest.
 //
-// The package sends nothing. To see rows landed on your machine, use the commands landfall dev and landfall demo.
+// The package sends nothing. To see rows sent on your machine, use the commands landfall dev and landfall demo.
 package landfalltest
 
 import (

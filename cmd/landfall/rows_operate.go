@@ -42,8 +42,8 @@ func (a *app) operationCommand(use, short, more string, move outbox.Move) *cobra
 func (a *app) rowsResolveCommand() *cobra.Command {
 	op := &operation{}
 	var as string
-	cmd := a.command("resolve {DESTINATION KEY | ROW} --as OUTCOME --reason TEXT", "Say what became of a row of unknown outcome",
-		`Find out at the remote first. OUTCOME is one of:
+	cmd := a.command("resolve {DESTINATION KEY | ROW} --as DECISION --reason TEXT", "Say what became of a row of unknown outcome",
+		`Find out at the remote first. DECISION is one of:
 
   completed   the effect happened; --ref is the remote's name for it
   failed      it did not and will not happen; the row is never sent again

@@ -56,8 +56,8 @@ destinations:
 	if row := b.Row("charge", "order-1"); row.Status != outbox.StatusPending || row.AttemptCount != 0 || paused.Load() != 0 {
 		t.Errorf("paused: %s after %d attempts, %d requests", row.Status, row.AttemptCount, paused.Load())
 	}
-	if log := b.Output.String(); !strings.Contains(log, `"message":"the destination is paused"`) || !strings.Contains(log, `"max_concurrency":1`) {
-		t.Errorf("not logged:\n%s", log)
+	if !b.Output.Has(`"message":"the destination is paused"`, `"max_concurrency":1`) {
+		t.Errorf("not logged:\n%s", b.Output)
 	}
 
 	if err := controls.Resume(t.Context(), "charge", "", "ann"); err != nil {

@@ -66,14 +66,15 @@ func TestBuiltFunctionUnderstandsItsEventsAndAnswers(t *testing.T) {
 		t.Errorf("two parts: %s, want the waiting row in one of them, and nothing asked again so soon", got)
 	}
 
+	logged := b.Output.Has(`"Reconciled":3`, `"UnknownAge"`)
 	log := b.Output.String()
+	if n := strings.Count(log, `"message":"lookup"`); !logged || n != 4 {
+		t.Errorf("%d lines about lookups, want 4, and the metrics:\n%s", n, log)
+	}
 	for _, secret := range []string{"secret", "c2VjcmV0", remote.URL} {
 		if strings.Contains(log, secret) {
 			t.Errorf("%q is in the function's output:\n%s", secret, log)
 		}
-	}
-	if n := strings.Count(log, `"message":"lookup"`); n != 4 || !strings.Contains(log, `"Reconciled":3`) || !strings.Contains(log, `"UnknownAge"`) {
-		t.Errorf("%d lines about lookups, want 4, and the metrics:\n%s", n, log)
 	}
 }
 

@@ -54,8 +54,8 @@ func (b *bench) work(queue string, kind routing.MoveKind) (done int) {
 
 var onDelivery = strings.Replace(couriers, "explicit", "on_delivery", 1)
 
-// TestFinishedMessageIsNotReported because of others in its batch (case Q5).
-func TestFinishedMessageIsNotReported(t *testing.T) {
+// TestBatchReportsOnlyItsUnfinishedMessage (case Q5): the others are deleted.
+func TestBatchReportsOnlyItsUnfinishedMessage(t *testing.T) {
 	inBubble(t, onDelivery, func(b *bench) {
 		b.fault = func(r faults.Request) faults.Fault {
 			if r.Operation == "SendMessageBatch" {
@@ -130,8 +130,8 @@ func (f functions) Invoke(ctx context.Context, name string, _ []byte) ([]byte, s
 	return nil, "", err
 }
 
-// TestNothingIsForwardedToAnIngressQueue by its own router (case Q15): a consumer that joins with it as its target gets nothing.
-func TestNothingIsForwardedToAnIngressQueue(t *testing.T) {
+// TestForwardToAnIngressQueueIsRefused (case Q15): a consumer whose target is an ingress queue gets no message.
+func TestForwardToAnIngressQueueIsRefused(t *testing.T) {
 	for _, target := range []string{ingress, "arn:aws:sqs:us-east-1:000000000000:" + ingress} {
 		t.Run(target, func(t *testing.T) {
 			inBubble(t, couriers, func(b *bench) {
@@ -191,7 +191,7 @@ func TestMessageIsAcceptedExactlyOnce(t *testing.T) {
 		ids := b.send(bodies...)
 		accepted := 0
 		for start := time.Now(); b.depth(ingress) > 0 && time.Since(start) < 3*time.Hour; b.run(5 * time.Second) {
-			accepted += b.work("south", routing.Accept) // and nobody works for north
+			accepted += b.work("south", routing.Accept) // no worker serves north
 		}
 		ended, moved := map[routing.State]int{}, 0
 		for _, id := range ids {

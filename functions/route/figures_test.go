@@ -16,11 +16,11 @@ import (
 	"github.com/landfall-dev/landfall/internal/lab/localaws/ledger"
 )
 
-// TestNoMessageCostsMoreThanItsBound counts what messages cost that their first consumer accepts, in full batches,
+// TestCostOfAMessageStaysWithinItsBound counts what messages cost that their first consumer accepts, in full batches,
 // with the consumers of package landfall, and prints it. What a batch costs at least is one request each to receive, to
 // hold, to forward, and to the consumer to receive and to delete both copies: 0.6 a message. Each consumer more that a
 // batch is spread over costs four requests more.
-func TestNoMessageCostsMoreThanItsBound(t *testing.T) {
+func TestCostOfAMessageStaysWithinItsBound(t *testing.T) {
 	for route, most := range map[string]float64{"first_with_capacity": 0.7, "least_loaded": 0.9} {
 		t.Run(route, func(t *testing.T) { measure(t, route, most) })
 	}

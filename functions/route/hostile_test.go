@@ -67,7 +67,7 @@ func TestEventsAreReadOrKept(t *testing.T) {
 		"in order":                         {record: record("m", nil), forwarded: true},
 		"Q2: the same record again":        {record: record("good", nil)},
 		"Q3: a body cut short":             {record: record("m", members{"body": `{"order": `}), forwarded: true},
-		"Q4: a queue of nobody's":          {record: record("m", members{"eventSourceARN": elsewhere + "jobs"})},
+		"Q4: a queue without an owner":     {record: record("m", members{"eventSourceARN": elsewhere + "jobs"})},
 		"Q4: a group that is not there":    {record: record("m", members{"eventSourceARN": elsewhere + "landfall-ingress-vans"})},
 		"Q4: no queue":                     {record: record("m", members{"eventSourceARN": nil})},
 		"Q6: nulls and empty lists":        {record: record("m", members{"messageAttributes": members{"a": attribute("String", "x"), "b": attribute("Binary", "AAH/")}}), forwarded: true},

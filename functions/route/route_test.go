@@ -96,7 +96,7 @@ func TestBuiltFunctionForwardsMessagesUnchanged(t *testing.T) {
 func TestBuiltFunctionNeedsGroups(t *testing.T) {
 	t.Parallel()
 	r := functiontest.NewRouter(t, "landfall", "destinations:\n  charge: {http: https://api.example.com, deduplicates: never}\n")
-	if result := r.Invoke(`{"Records": []}`); result.FunctionError == "" || !strings.Contains(r.Output.String(), "landfall.json: no groups") {
+	if result := r.Invoke(`{"Records": []}`); result.FunctionError == "" || !r.Output.Has("landfall.json: no groups") {
 		t.Errorf("%s %s; output:\n%s", result.FunctionError, result.Payload, r.Output)
 	}
 }

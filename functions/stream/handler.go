@@ -35,8 +35,8 @@ func (h *handler) handle(ctx context.Context, event json.RawMessage) (setup.Answ
 	return setup.AnswerOf(report), observer.Flush()
 }
 
-// warnOfStrays warns of rows that were put where no sweep looks. There is no other warning: such a row waits for ever
-// unless the fast path lands it.
+// warnOfStrays warns of rows that were put where no sweep looks. Nothing else warns of them: such a row waits for ever
+// unless the fast path sends it.
 func (h *handler) warnOfStrays(ctx context.Context, rows []newRow) {
 	var strays []newRow
 	for _, row := range rows {

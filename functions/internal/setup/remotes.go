@@ -41,7 +41,7 @@ func newRemotes(sdk aws.Config) remotes {
 	}
 }
 
-// header is nil where there is no secret.
+// header is nil without a secret.
 func (r remotes) header(s *config.Secret) *secrets.Header {
 	if s == nil {
 		return nil

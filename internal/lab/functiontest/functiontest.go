@@ -5,6 +5,7 @@ package functiontest
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -131,12 +132,41 @@ func (b *Bench) RefusesOtherEvents(why string, more ...string) {
 type Output struct {
 	mu  sync.Mutex
 	all strings.Builder
+	// more is closed by the next line; nil if nothing waits for it.
+	more chan struct{}
 }
 
 func (o *Output) Write(line []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.more != nil {
+		close(o.more)
+		o.more = nil
+	}
 	return o.all.Write(line)
+}
+
+// Has waits until the function has printed all of these texts. A function's answer can come before the lines that it
+// printed earlier: the pipe and the runtime API are read independently. After 10 seconds it reports false.
+func (o *Output) Has(texts ...string) bool {
+	late := time.After(10 * time.Second)
+	for {
+		o.mu.Lock()
+		missing := slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(o.all.String(), text) })
+		if o.more == nil {
+			o.more = make(chan struct{})
+		}
+		more := o.more
+		o.mu.Unlock()
+		if !missing {
+			return true
+		}
+		select {
+		case <-more:
+		case <-late:
+			return false
+		}
+	}
 }
 
 func (o *Output) String() string {
