@@ -29,9 +29,12 @@ var fileSchema = sync.OnceValue(func() *jsonschema.Schema {
 
 // fitsSchema reports what the schema has against a file, as an editor would read it.
 func fitsSchema(src []byte) error {
-	text, err := yaml.YAMLToJSON(src)
-	if err != nil {
-		return err
+	text := src
+	if !json.Valid(src) { // else it would be quoted anew, and not always well
+		var err error
+		if text, err = yaml.YAMLToJSON(src); err != nil {
+			return err
+		}
 	}
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
