@@ -37,7 +37,6 @@ type RemoteRef struct {
 
 var kindHTTP = &Kind{
 	Name: "http", Address: "a URL", Keys: httpTable,
-	target: func() Target { return new(HTTP) },
 }
 
 var httpTable = &Table{
@@ -54,21 +53,21 @@ var httpTable = &Table{
     remote_ref: {pointer: /charge/id}
 `,
 	Keys: []Key{
-		{Name: "headers", Type: headersType, Since: "0.1", Example: "{X-Tenant: acme}",
+		{Name: "headers", Type: headersType, Example: "{X-Tenant: acme}",
 			Help: "Headers of every request. Never write a credential here; use `secret`."},
-		{Name: "http", Type: urlType, Required: true, Since: "0.1",
+		{Name: "http", Type: urlType, Required: true,
 			Example: "https://api.example.com/charges", Help: "The URL that every row is sent to."},
-		{Name: "key_header", Type: ownHeader, Default: DefaultKeyHeader, Since: "0.1", Example: "X-Request-Id",
+		{Name: "key_header", Type: ownHeader, Default: DefaultKeyHeader, Example: "X-Request-Id",
 			Help: "The header that carries the idempotency key."},
-		{Name: "method", Type: oneOf("POST", "PUT", "PATCH", "DELETE"), Default: DefaultMethod, Since: "0.1", Example: "PUT",
+		{Name: "method", Type: oneOf("POST", "PUT", "PATCH", "DELETE"), Default: DefaultMethod, Example: "PUT",
 			Help: "The method of every request."},
-		{Name: "remote_ref", Type: mapping(remoteRefTable), Since: "0.1", Example: "{pointer: /charge/id}",
+		{Name: "remote_ref", Type: mapping(remoteRefTable), Example: "{pointer: /charge/id}",
 			Help: "Where an answer says what the remote calls the effect. Landfall stores it with the row."},
-		{Name: "row_headers", Type: Type{Form: List, Want: "a list of names, such as [X-Tenant]", Max: maxHeaders, Of: &canonicalHeader}, Since: "0.1",
+		{Name: "row_headers", Type: Type{Form: List, Want: "a list of names, such as [X-Tenant]", Max: maxHeaders, Of: &canonicalHeader},
 			Example: "[X-Trace-Id]", Help: "Headers that a row may bring along."},
-		{Name: "secret", Type: secretType, Since: "0.1", Example: "prod/charges-token",
+		{Name: "secret", Type: secretType, Example: "prod/charges-token",
 			Help: "One more header of every request, whose value is kept in Secrets Manager: the name or ARN of a secret, or the keys below."},
-		{Name: "statuses", Type: statusesType, Since: "0.1", Example: "{409: completed, 500: retryable}",
+		{Name: "statuses", Type: statusesType, Example: "{409: completed, 500: retryable}",
 			Help: "What a status of the answer means, where that differs from HTTP."},
 	},
 }
@@ -76,8 +75,8 @@ var httpTable = &Table{
 var remoteRefTable = &Table{
 	Title: "remote_ref", Help: "Exactly one of these keys.", OneKey: true,
 	Keys: []Key{
-		{Name: "header", Type: headerType, Since: "0.1", Example: "Location", Help: "A header of the answer."},
-		{Name: "pointer", Type: pointerType, Since: "0.1", Example: "/charge/id", Help: "A JSON pointer into the body of the answer."},
+		{Name: "header", Type: headerType, Example: "Location", Help: "A header of the answer."},
+		{Name: "pointer", Type: pointerType, Example: "/charge/id", Help: "A JSON pointer into the body of the answer."},
 	},
 }
 

@@ -106,20 +106,20 @@ var lookupTable = &Table{
 		"if": {"properties": {"method": {"const": "HEAD"}}, "required": ["method"]},
 		"then": {"properties": {"rules": {"items": {"properties": {"pointer": false}}}}}}`,
 	Keys: []Key{
-		{Name: "headers", Type: headersType, Since: "0.1", Example: "{X-Tenant: acme}", Help: "Headers of every request."},
-		{Name: "http", Type: templateType, Since: "0.1", Example: "https://partner.example.com/orders/{remote_ref}",
+		{Name: "headers", Type: headersType, Example: "{X-Tenant: acme}", Help: "Headers of every request."},
+		{Name: "http", Type: templateType, Example: "https://partner.example.com/orders/{remote_ref}",
 			Help: "The URL to ask, with {idempotency_key} or {remote_ref} in its path or query."},
-		{Name: "lambda", Type: functionType, Since: "0.1", Example: "ledger-lookup", Help: "A function that answers instead. It is the lookup's only key."},
-		{Name: "method", Type: oneOf("GET", "HEAD", "POST"), Default: DefaultLookupMethod, Since: "0.1", Example: "HEAD", Help: "The method of every request.",
+		{Name: "lambda", Type: functionType, Example: "ledger-lookup", Help: "A function that answers instead. It is the lookup's only key."},
+		{Name: "method", Type: oneOf("GET", "HEAD", "POST"), Default: DefaultLookupMethod, Example: "HEAD", Help: "The method of every request.",
 			Derive: func(beside map[string]any) any {
 				if beside["lambda"] != nil {
 					return nil
 				}
 				return DefaultLookupMethod
 			}},
-		{Name: "rules", Type: Type{Form: List, Want: "a list of rules, such as [{status: 404, then: not_found}]", Min: 1, Of: &ruleType}, Since: "0.1",
+		{Name: "rules", Type: Type{Form: List, Want: "a list of rules, such as [{status: 404, then: not_found}]", Min: 1, Of: &ruleType},
 			Example: "[{status: 404, then: not_found}]", Help: "What the answer means: the first rule that matches decides. If none does, the row stays unresolved."},
-		{Name: "secret", Type: secretType, Since: "0.1", Example: "prod/partner-token",
+		{Name: "secret", Type: secretType, Example: "prod/partner-token",
 			Help: "As in the destination. Defaults to the destination's secret where the lookup asks the same scheme, host and port."},
 	},
 }
@@ -130,12 +130,12 @@ var ruleTable = &Table{
 	Title: "rules", Help: "The list of rules of a lookup. `pointer` and `equals` stand together or not at all.",
 	Schema: `{"dependentRequired": {"pointer": ["equals"], "equals": ["pointer"]}}`,
 	Keys: []Key{
-		{Name: "equals", Type: Type{Form: Scalar, Want: "a text, a number, true or false", Schema: `{"type": ["string", "number", "boolean"]}`}, Since: "0.1",
+		{Name: "equals", Type: Type{Form: Scalar, Want: "a text, a number, true or false", Schema: `{"type": ["string", "number", "boolean"]}`},
 			Example: "succeeded", Help: "The value that `pointer` must lead to."},
-		{Name: "pointer", Type: pointerType, Since: "0.1", Example: "/status", Help: "A JSON pointer into the body of the answer."},
-		{Name: "status", Type: integer(200, 599), Required: true, Missing: "write the status that the rule is about, such as 404", Since: "0.1", Example: "404",
+		{Name: "pointer", Type: pointerType, Example: "/status", Help: "A JSON pointer into the body of the answer."},
+		{Name: "status", Type: integer(200, 599), Required: true, Missing: "write the status that the rule is about, such as 404", Example: "404",
 			Help: "The status of the answer."},
-		{Name: "then", Type: answerType, Required: true, Missing: "write " + answerType.Want, Since: "0.1", Example: "not_found",
+		{Name: "then", Type: answerType, Required: true, Missing: "write " + answerType.Want, Example: "not_found",
 			Help: "What follows. `completed`: the effect happened. `failed`: it never will. `not_found`: the request never arrived, and may be sent again. `unresolved`: the row waits."},
 	},
 }

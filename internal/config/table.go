@@ -39,8 +39,8 @@ type Key struct {
 	Missing  string
 	// Help says what the key is for. Why is the reason for its largest value, "" if none is needed.
 	Help, Why string
-	// Example is a value, as YAML. Since is the version that brought the key.
-	Example, Since string
+	// Example is a value, as YAML.
+	Example string
 }
 
 // Form is how a value is written.
