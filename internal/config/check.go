@@ -91,7 +91,7 @@ func isUnset(v reflect.Value) bool {
 
 func (c *checker) value(path string, t *Type, v reflect.Value, why string) {
 	switch t.Form {
-	case Text:
+	case Text, Scalar:
 		if v.Kind() == reflect.String {
 			c.text(path, t, v.String())
 		}
@@ -171,20 +171,25 @@ func (c *checker) duration(path string, t *Type, d Duration, why string) {
 }
 
 func (c *checker) length(path string, t *Type, n int) {
-	if t.Max > 0 && int64(n) > t.Max {
+	switch {
+	case t.Max > 0 && int64(n) > t.Max:
 		c.failf(path, "%d entries are too many; the maximum is %d", n, t.Max)
+	case int64(n) < t.Min:
+		c.failf(path, "the list is empty; add an entry, or remove the key")
 	}
 }
 
 func (c *checker) repetitions(path string, list reflect.Value) {
-	texts, ok := list.Interface().([]string)
-	if !ok {
+	if list.Type().Elem().Kind() != reflect.String {
 		return
 	}
-	for i, text := range texts {
-		if slices.Contains(texts[:i], text) {
+	seen := map[string]bool{}
+	for i := range list.Len() {
+		text := list.Index(i).String()
+		if seen[text] {
 			c.failf(path+"."+strconv.Itoa(i), "%s stands twice in the list; remove one", Clip(text))
 		}
+		seen[text] = true
 	}
 }
 

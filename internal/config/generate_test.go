@@ -200,7 +200,7 @@ func (g generator) typ(t config.Type) object {
 		s["type"] = "boolean"
 	case config.List:
 		s = object{"type": "array", "items": g.typ(*t.Of)}
-		if t.Of.Form == config.Text {
+		if t.Of.Form == config.Text || t.Of.Form == config.Scalar {
 			s["uniqueItems"] = true
 		}
 		if t.Min > 0 {
@@ -208,6 +208,9 @@ func (g generator) typ(t config.Type) object {
 		}
 		if t.Max > 0 {
 			s["maxItems"] = t.Max
+		}
+		if t.One {
+			s = object{"anyOf": []any{g.typ(*t.Of), s}}
 		}
 	case config.Map:
 		s = object{"type": "object", "propertyNames": g.typ(*t.Names), "additionalProperties": g.typ(*t.Of)}
@@ -277,12 +280,12 @@ func values(t config.Type) string {
 		return fmt.Sprintf("a whole number, %d to %d", t.Min, t.Max)
 	case t.Form == config.Number:
 		return fmt.Sprintf("a number, %d to %d", t.Min, t.Max)
+	case ofKeys(t) != nil:
+		return fmt.Sprintf("see [%s](#%s)", ofKeys(t).Title, ofKeys(t).Title)
 	case t.Form == config.List && t.Max > 0:
 		return fmt.Sprintf("%s, at most %d", t.Want, t.Max)
 	case t.Words != nil:
 		return "`" + strings.Join(t.Words, "`, `") + "`"
-	case ofKeys(t) != nil:
-		return fmt.Sprintf("see [%s](#%s)", ofKeys(t).Title, ofKeys(t).Title)
 	case t.Keys != nil:
 		return fmt.Sprintf("see [%s](#%s)", t.Keys.Title, t.Keys.Title)
 	}

@@ -28,11 +28,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+type rule = egress.Rule[outbox.AnswerKind]
+
 // byStatus are rules as a configuration would have them.
-var byStatus = []lookup.Rule{
-	{Status: 200, Pointer: "/status", Equals: "succeeded", Then: outbox.AnswerCompleted},
-	{Status: 200, Pointer: "/status", Equals: "failed", Then: outbox.AnswerFailed},
-	{Status: 404, Then: outbox.AnswerNotFound},
+var byStatus = []rule{
+	{Status: []string{"200"}, Pointer: "/status", Test: egress.Test{OneOf: []string{"succeeded"}}, Then: outbox.AnswerCompleted},
+	{Status: []string{"200"}, Pointer: "/status", Test: egress.Test{OneOf: []string{"failed"}}, Then: outbox.AnswerFailed},
+	{Status: []string{"404"}, Then: outbox.AnswerNotFound},
 }
 
 func newHTTP(t testing.TB, o lookup.HTTPOptions) *lookup.HTTP {
@@ -125,11 +127,11 @@ func TestAnswerDecidesOnlyWhatARuleSays(t *testing.T) {
 	t.Parallel()
 	// wide has rules that would match if an earlier rule failed silently.
 	wide := append(byStatus[:3:3],
-		lookup.Rule{Status: 200, Pointer: "/count", Equals: "0", Then: outbox.AnswerNotFound},
-		lookup.Rule{Status: 200, Pointer: "/items/0/ok", Equals: "true", Then: outbox.AnswerCompleted},
-		lookup.Rule{Status: 202, Then: outbox.AnswerUnresolved},
-		lookup.Rule{Status: 200, Then: outbox.AnswerNotFound},
-		lookup.Rule{Status: 301, Then: outbox.AnswerCompleted},
+		rule{Status: []string{"200"}, Pointer: "/count", Test: egress.Test{OneOf: []string{"0"}}, Then: outbox.AnswerNotFound},
+		rule{Status: []string{"200"}, Pointer: "/items/0/ok", Test: egress.Test{OneOf: []string{"true"}}, Then: outbox.AnswerCompleted},
+		rule{Status: []string{"202"}, Then: outbox.AnswerUnresolved},
+		rule{Status: []string{"200"}, Then: outbox.AnswerNotFound},
+		rule{Status: []string{"301"}, Then: outbox.AnswerCompleted},
 	)
 	deep := strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)
 	for _, c := range []struct {
@@ -318,7 +320,7 @@ func TestRequestCarriesTheRemotesHeadersAndNothingOfTheRow(t *testing.T) {
 	r.Key, r.Trace, r.Payload, r.Headers = "a/b", trace, []byte("secret"), map[string]string{"X-Row": "secret"}
 	a := newHTTP(t, lookup.HTTPOptions{
 		URL: remote.URL + "/{idempotency_key}", Method: "POST", Headers: map[string]string{"authorization": "Bearer x"},
-		RefPointer: "/id", Rules: []lookup.Rule{{Status: 200, Then: outbox.AnswerCompleted}},
+		RefPointer: "/id", Rules: []rule{{Status: []string{"200"}, Then: outbox.AnswerCompleted}},
 	}).Look(t.Context(), r)
 	remote.Close(t)
 	if a != (outbox.Answer{Kind: outbox.AnswerCompleted}) {
@@ -344,7 +346,7 @@ func TestReferenceIsReadFromAHeader(t *testing.T) {
 	remote := egresstest.Serve(t, says("HTTP/1.1 200 OK\r\nX-Charge: ch_1\r\nContent-Length: 0\r\n\r\n"))
 	for method, want := range map[string]string{"GET": "ch_1", "HEAD": "ch_1"} {
 		a := newHTTP(t, lookup.HTTPOptions{
-			URL: remote.URL + "/{idempotency_key}", Method: method, RefHeader: "X-Charge", Rules: []lookup.Rule{{Status: 200, Then: outbox.AnswerCompleted}},
+			URL: remote.URL + "/{idempotency_key}", Method: method, RefHeader: "X-Charge", Rules: []rule{{Status: []string{"200"}, Then: outbox.AnswerCompleted}},
 		}).Look(t.Context(), row())
 		if a.Kind != outbox.AnswerCompleted || a.Ref != want {
 			t.Errorf("%s: %+v", method, a)
@@ -355,7 +357,7 @@ func TestReferenceIsReadFromAHeader(t *testing.T) {
 func TestWrongOptionsAreRefusedWithoutTheirSecrets(t *testing.T) {
 	t.Parallel()
 	const good = "https://remote.test/{idempotency_key}"
-	rules := func(r ...lookup.Rule) []lookup.Rule { return r }
+	rules := func(r ...rule) []rule { return r }
 	for name, o := range map[string]lookup.HTTPOptions{
 		"no URL":                       {Rules: byStatus},
 		"no rules":                     {URL: good},
@@ -372,13 +374,13 @@ func TestWrongOptionsAreRefusedWithoutTheirSecrets(t *testing.T) {
 		"another scheme":               {URL: "ftp://secret/{idempotency_key}", Rules: byStatus},
 		"dots":                         {URL: "https://remote.test/secret/../{idempotency_key}", Rules: byStatus},
 		"another method":               {URL: good, Method: "DELETE", Rules: byStatus},
-		"no status":                    {URL: good, Rules: rules(lookup.Rule{Then: outbox.AnswerNotFound})},
-		"an interim status":            {URL: good, Rules: rules(lookup.Rule{Status: 100, Then: outbox.AnswerNotFound})},
-		"a pointer without value":      {URL: good, Rules: rules(lookup.Rule{Status: 200, Pointer: "/x"})},
-		"a value without pointer":      {URL: good, Rules: rules(lookup.Rule{Status: 200, Equals: "x"})},
-		"a malformed pointer":          {URL: good, Rules: rules(lookup.Rule{Status: 200, Pointer: "x", Equals: "x"})},
+		"no condition":                 {URL: good, Rules: rules(rule{Then: outbox.AnswerNotFound})},
+		"an interim status":            {URL: good, Rules: rules(rule{Status: []string{"100"}, Then: outbox.AnswerNotFound})},
+		"a pointer without value":      {URL: good, Rules: rules(rule{Status: []string{"200"}, Pointer: "/x"})},
+		"a value without pointer":      {URL: good, Rules: rules(rule{Status: []string{"200"}, Test: egress.Test{OneOf: []string{"x"}}})},
+		"a malformed pointer":          {URL: good, Rules: rules(rule{Status: []string{"200"}, Pointer: "x", Test: egress.Test{OneOf: []string{"x"}}})},
 		"a body of HEAD":               {URL: good, Method: "HEAD", Rules: byStatus},
-		"an unknown answer":            {URL: good, Rules: rules(lookup.Rule{Status: 200, Then: 9})},
+		"an unknown answer":            {URL: good, Rules: rules(rule{Status: []string{"200"}, Then: 9})},
 		"two references":               {URL: good, Rules: byStatus, RefHeader: "X", RefPointer: "/x"},
 		"a malformed reference":        {URL: good, Rules: byStatus, RefPointer: "x"},
 		"a header in disguise":         {URL: good, Rules: byStatus, Headers: map[string]string{"X": "a\r\nsecret: b"}},
