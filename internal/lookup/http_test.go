@@ -71,12 +71,13 @@ func says(answer string) func(*egresstest.Conn) {
 func TestHTTPPassesTheSuite(t *testing.T) {
 	t.Parallel()
 	answers := map[lookuptest.Behaviour]string{
-		lookuptest.Failed:   answer(200, `{"status": "failed"}`),
-		lookuptest.NotFound: answer(404, "no such thing"),
-		lookuptest.Open:     answer(200, `{"status": "processing"}`),
-		lookuptest.Breaks:   answer(500, `{"status": "succeeded"}`),
-		lookuptest.Babbles:  answer(200, `<status>succeeded</status>`),
-		lookuptest.Floods:   answer(200, `{"status": "succeeded", "more": "`+strings.Repeat("x", egress.MaxBody)+`"}`),
+		lookuptest.Contradicts: answer(200, `{"status": "succeeded", "status": "failed"}`),
+		lookuptest.Failed:      answer(200, `{"status": "failed"}`),
+		lookuptest.NotFound:    answer(404, "no such thing"),
+		lookuptest.Open:        answer(200, `{"status": "processing"}`),
+		lookuptest.Breaks:      answer(500, `{"status": "succeeded"}`),
+		lookuptest.Babbles:     answer(200, `<status>succeeded</status>`),
+		lookuptest.Floods:      answer(200, `{"status": "succeeded", "more": "`+strings.Repeat("x", egress.MaxBody)+`"}`),
 	}
 	lookuptest.Run(t, "http", func(t *testing.T, b lookuptest.Behaviour) lookuptest.Remote {
 		var mu sync.Mutex
@@ -130,6 +131,8 @@ func TestAnswerDecidesOnlyWhatARuleSays(t *testing.T) {
 		rule{Status: []string{"200"}, Pointer: "/count", Test: egress.Test{OneOf: []string{"0"}}, Then: outbox.AnswerNotFound},
 		rule{Status: []string{"200"}, Pointer: "/items/0/ok", Test: egress.Test{OneOf: []string{"true"}}, Then: outbox.AnswerCompleted},
 		rule{Status: []string{"202"}, Then: outbox.AnswerUnresolved},
+		rule{Status: []string{"410", "3xx"}, Header: "X-Known", HeaderTest: egress.Test{Exists: new(bool)}, Then: outbox.AnswerUnresolved},
+		rule{Status: []string{"4xx"}, Test: egress.Test{Contains: "never seen"}, Then: outbox.AnswerNotFound},
 		rule{Status: []string{"200"}, Then: outbox.AnswerNotFound},
 		rule{Status: []string{"301"}, Then: outbox.AnswerCompleted},
 	)
@@ -150,11 +153,15 @@ func TestAnswerDecidesOnlyWhatARuleSays(t *testing.T) {
 		{"null", says(answer(200, `{"status": null}`)), outbox.AnswerNotFound, ""},
 		{"another spelling", says(answer(200, `{"status": "Succeeded"}`)), outbox.AnswerNotFound, ""},
 		{"a name in another spelling", says(answer(200, `{"STATUS": "failed"}`)), outbox.AnswerNotFound, ""},
-		{"a status without a rule", says(answer(410, ``)), outbox.AnswerUnresolved, "status_410"},
+		{"a status without a rule", says(answer(501, ``)), outbox.AnswerUnresolved, "status_501"},
+		{"a header that is missing", says(answer(410, `never seen`)), outbox.AnswerUnresolved, "unresolved"},
+		{"a text", says("HTTP/1.1 410 Gone\r\nX-Known: no\r\n\r\n<p>never seen</p>"), outbox.AnswerNotFound, ""},
+		{"another text", says(answer(418, `seen`)), outbox.AnswerUnresolved, "status_418"},
+		{"a text that was cut", says("HTTP/1.1 418 Tea\r\nContent-Length: 100\r\n\r\nnever seen"), outbox.AnswerUnresolved, "body_incomplete"},
 		{"a status of trouble", says(answer(503, `{"status": "failed"}`)), outbox.AnswerUnresolved, "status_503"},
 		{"a rule that decides nothing", says(answer(202, ``)), outbox.AnswerUnresolved, "unresolved"},
-		{"a redirect is not followed", says("HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n"), outbox.AnswerUnresolved, "status_302"},
-		{"a redirect with a rule", says("HTTP/1.1 301 Moved\r\nLocation: /charges/1\r\nContent-Length: 0\r\n\r\n"), outbox.AnswerCompleted, ""},
+		{"a redirect is not followed", says("HTTP/1.1 302 Found\r\nX-Known: yes\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n"), outbox.AnswerUnresolved, "status_302"},
+		{"a redirect with a rule", says("HTTP/1.1 301 Moved\r\nX-Known: yes\r\nLocation: /charges/1\r\nContent-Length: 0\r\n\r\n"), outbox.AnswerCompleted, ""},
 		{"nothing there, says a cache", says("HTTP/1.1 404 Not\r\nAge: 3\r\nContent-Length: 0\r\n\r\n"), outbox.AnswerUnresolved, "cached"},
 		{"nothing there, says a cache that has just asked", says("HTTP/1.1 404 Not\r\nAge: 0\r\nContent-Length: 0\r\n\r\n"), outbox.AnswerNotFound, ""},
 		{"it succeeded, says a cache", says("HTTP/1.1 200 OK\r\nAge: 3\r\n\r\n{\"status\": \"succeeded\"}"), outbox.AnswerCompleted, ""},
