@@ -361,6 +361,20 @@ func TestReferenceIsReadFromAHeader(t *testing.T) {
 	}
 }
 
+func TestAnswerToHEADIsJudgedByItsHeaders(t *testing.T) {
+	t.Parallel()
+	known := func(value string) []rule {
+		return []rule{{Status: []string{"2xx"}, Header: "X-State", HeaderTest: egress.Test{OneOf: []string{value}}, Then: outbox.AnswerFailed}}
+	}
+	remote := egresstest.Serve(t, says("HTTP/1.1 200 OK\r\nX-State: gone\r\nContent-Length: 100\r\n\r\n"))
+	for value, want := range map[string]outbox.Answer{"gone": {Kind: outbox.AnswerFailed}, "Gone": {Code: "landfall.lookup.http.status_200"}} {
+		a := newHTTP(t, lookup.HTTPOptions{URL: remote.URL + "/{idempotency_key}", Method: "HEAD", Rules: known(value)}).Look(t.Context(), row())
+		if a != want {
+			t.Errorf("%s: %+v, want %+v", value, a, want)
+		}
+	}
+}
+
 func TestWrongOptionsAreRefusedWithoutTheirSecrets(t *testing.T) {
 	t.Parallel()
 	const good = "https://remote.test/{idempotency_key}"
@@ -386,6 +400,9 @@ func TestWrongOptionsAreRefusedWithoutTheirSecrets(t *testing.T) {
 		"a pointer without value":      {URL: good, Rules: rules(rule{Status: []string{"200"}, Pointer: "/x"})},
 		"a value without pointer":      {URL: good, Rules: rules(rule{Status: []string{"200"}, Test: egress.Test{OneOf: []string{"x"}}})},
 		"a malformed pointer":          {URL: good, Rules: rules(rule{Status: []string{"200"}, Pointer: "x", Test: egress.Test{OneOf: []string{"x"}}})},
+		"a text of HEAD":               {URL: good, Method: "HEAD", Rules: rules(rule{Test: egress.Test{Contains: "x"}})},
+		"a header without a test":      {URL: good, Rules: rules(rule{Header: "X"})},
+		"two tests":                    {URL: good, Rules: rules(rule{Pointer: "/x", Test: egress.Test{OneOf: []string{"x"}, Contains: "x"}})},
 		"a body of HEAD":               {URL: good, Method: "HEAD", Rules: byStatus},
 		"an unknown answer":            {URL: good, Rules: rules(rule{Status: []string{"200"}, Then: 9})},
 		"two references":               {URL: good, Rules: byStatus, RefHeader: "X", RefPointer: "/x"},
