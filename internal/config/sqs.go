@@ -38,8 +38,7 @@ var sqsTable = &Table{
 	Keys: []Key{
 		{Name: "base64", Type: boolean, Default: false, Example: "true",
 			Help: "Bodies are the Base64 of payloads, which then need not be text. Without it bodies are the payloads."},
-		{Name: "sqs", Type: queueType, Required: true, Example: "mail-queue",
-			Help: "The queue that every row is sent to."},
+		{Name: "sqs", Type: queueType, Required: true, Example: "mail-queue", Help: "The queue that every row is sent to."},
 	},
 }
 
