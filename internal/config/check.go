@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // checker collects what is wrong with values. It knows paths, not places: the reader of YAML adds those.
@@ -41,27 +42,31 @@ func (cfg *Config) Check(more ...Check) []Problem {
 // keys checks the values of a struct, each by itself, against its table.
 func (c *checker) keys(path string, t *Table, of any) {
 	v := reflect.Indirect(reflect.ValueOf(of))
+	fields := fieldsOf(v.Type())
 	for i := range t.Keys {
-		if f := fieldOf(v, t.Keys[i].Name); f.IsValid() {
-			c.key(Join(path, t.Keys[i].Name), &t.Keys[i], f)
+		if at, found := fields[t.Keys[i].Name]; found {
+			c.key(Join(path, t.Keys[i].Name), &t.Keys[i], v.FieldByIndex(at))
 		}
 	}
 }
 
-// fieldOf is the field of a struct that JSON calls so, or the zero value.
-func fieldOf(v reflect.Value, key string) reflect.Value {
-	for i := range v.NumField() {
-		f := v.Type().Field(i)
-		if f.Anonymous {
-			if inner := fieldOf(v.Field(i), key); inner.IsValid() {
-				return inner
-			}
-		}
-		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name == key {
-			return v.Field(i)
+// fields has for each type of struct what [fieldsOf] found. A function reads one configuration while it starts, in which
+// each type comes many times.
+var fields sync.Map
+
+// fieldsOf is where the fields of a struct are, by the names that JSON has for them.
+func fieldsOf(t reflect.Type) map[string][]int {
+	if known, found := fields.Load(t); found {
+		return known.(map[string][]int)
+	}
+	found := map[string][]int{}
+	for _, f := range reflect.VisibleFields(t) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
+			found[name] = f.Index
 		}
 	}
-	return reflect.Value{}
+	fields.Store(t, found)
+	return found
 }
 
 func (c *checker) key(path string, k *Key, v reflect.Value) {
@@ -86,7 +91,7 @@ func isUnset(v reflect.Value) bool {
 
 func (c *checker) value(path string, t *Type, v reflect.Value, why string) {
 	switch t.Form {
-	case Text:
+	case Text, Scalar:
 		if v.Kind() == reflect.String {
 			c.text(path, t, v.String())
 		}
@@ -166,20 +171,25 @@ func (c *checker) duration(path string, t *Type, d Duration, why string) {
 }
 
 func (c *checker) length(path string, t *Type, n int) {
-	if t.Max > 0 && int64(n) > t.Max {
+	switch {
+	case t.Max > 0 && int64(n) > t.Max:
 		c.failf(path, "%d entries are too many; the maximum is %d", n, t.Max)
+	case int64(n) < t.Min:
+		c.failf(path, "the list is empty; add an entry, or remove the key")
 	}
 }
 
 func (c *checker) repetitions(path string, list reflect.Value) {
-	texts, ok := list.Interface().([]string)
-	if !ok {
+	if list.Type().Elem().Kind() != reflect.String {
 		return
 	}
-	for i, text := range texts {
-		if slices.Contains(texts[:i], text) {
+	seen := map[string]bool{}
+	for i := range list.Len() {
+		text := list.Index(i).String()
+		if seen[text] {
 			c.failf(path+"."+strconv.Itoa(i), "%s stands twice in the list; remove one", Clip(text))
 		}
+		seen[text] = true
 	}
 }
 

@@ -129,30 +129,3 @@ func (w *Window) UnmarshalText(text []byte) error {
 	*w = v
 	return nil
 }
-
-// Outcome is what a status means: "completed", "retryable", "permanent" or "unknown".
-type Outcome outbox.OutcomeKind
-
-var outcomes = []outbox.OutcomeKind{outbox.KindCompleted, outbox.KindRetryable, outbox.KindPermanent, outbox.KindUnknown}
-
-func parseOutcome(text string) (Outcome, error) {
-	for _, o := range outcomes {
-		if text == o.String() {
-			return Outcome(o), nil
-		}
-	}
-	return 0, fmt.Errorf("%s is not allowed; write %s", Quote(text), outcomeType.Want)
-}
-
-// MarshalText writes the word that a configuration uses.
-func (o Outcome) MarshalText() ([]byte, error) { return []byte(outbox.OutcomeKind(o).String()), nil }
-
-// UnmarshalText reads what a configuration may contain.
-func (o *Outcome) UnmarshalText(text []byte) error {
-	v, err := parseOutcome(string(text))
-	if err != nil {
-		return err
-	}
-	*o = v
-	return nil
-}

@@ -39,16 +39,16 @@ destinations:
 		{"required": ["destinations"], "properties": {"destinations": {"minProperties": 1}}},
 		{"required": ["groups"], "properties": {"groups": {"minProperties": 1}}}]}`,
 	Keys: []Key{
-		{Name: "concurrency", Type: integer(1, maxConcurrency), Default: DefaultConcurrency, Since: "0.1", Example: "32",
+		{Name: "concurrency", Type: integer(1, maxConcurrency), Default: DefaultConcurrency, Example: "32",
 			Help: "How many sends one run has in flight over all destinations."},
-		{Name: "defaults", Type: mapping(settingsTable), Since: "0.1", Example: "{send_timeout: 10s}", Help: "Settings of every destination that does not have its own."},
-		{Name: "destinations", Type: named(destinationTable), Since: "0.1", Example: "{charge: {http: https://api.example.com/charges, deduplicates: 24h}}",
+		{Name: "defaults", Type: mapping(settingsTable), Example: "{send_timeout: 10s}", Help: "Settings of every destination that does not have its own."},
+		{Name: "destinations", Type: named(destinationTable), Example: "{charge: {http: https://api.example.com/charges, deduplicates: 24h}}",
 			Help: "Where rows go, by name: lower-case letters, digits and hyphens."},
-		{Name: "groups", Type: named(groupTable), Since: "0.1", Example: "{couriers: {accept: explicit, route: least_loaded}}",
+		{Name: "groups", Type: named(groupTable), Example: "{couriers: {accept: explicit, route: least_loaded}}",
 			Help: "Sets of consumers that messages are routed to, by name."},
-		{Name: "log_successes", Type: number(0, 1), Default: DefaultLogSuccesses, Since: "0.1", Example: "0.1",
+		{Name: "log_successes", Type: number(0, 1), Default: DefaultLogSuccesses, Example: "0.1",
 			Help: "The share of plain successes that get a log line."},
-		{Name: "parallelism", Type: integer(1, maxParallelism), Default: DefaultParallelism, Since: "0.1", Example: "3",
+		{Name: "parallelism", Type: integer(1, maxParallelism), Default: DefaultParallelism, Example: "3",
 			Help: "By how many functions at once the lanes are swept."},
 	},
 }
@@ -65,19 +65,19 @@ destinations:
   charge: {http: https://api.example.com/charges, deduplicates: 24h, attempts: 3}
 `,
 	Keys: []Key{
-		{Name: "attempts", Type: integer(1, maxAttempts), Default: policy.Attempts, Since: "0.1", Example: "8", Help: "How often a row is claimed at most."},
-		{Name: "backoff", Type: mapping(backoffTable), Default: true, Since: "0.1", Example: "{first: 2s, factor: 3, max: 5m}", Help: "The wait between attempts."},
-		{Name: "concurrency", Type: integer(1, maxConcurrency), Default: policy.Concurrency, Since: "0.1", Example: "8",
+		{Name: "attempts", Type: integer(1, maxAttempts), Default: policy.Attempts, Example: "8", Help: "How often a row is claimed at most."},
+		{Name: "backoff", Type: mapping(backoffTable), Default: true, Example: "{first: 2s, factor: 3, max: 5m}", Help: "The wait between attempts."},
+		{Name: "concurrency", Type: integer(1, maxConcurrency), Default: policy.Concurrency, Example: "8",
 			Help: "How many sends to one destination one run has in flight."},
-		{Name: "head_start", Type: duration("s", 0, maxHeadStart), Default: DefaultHeadStart.String(), Since: "0.1", Example: "10s",
+		{Name: "head_start", Type: duration("s", 0, maxHeadStart), Default: DefaultHeadStart.String(), Example: "10s",
 			Help: "How long the sweep leaves a new row to the fast path."},
-		{Name: "late_arrival", Type: duration("m", minDuration, maxLateArrival), Default: Duration(policy.LateArrival).String(), Since: "0.1", Example: "5m",
+		{Name: "late_arrival", Type: duration("m", minDuration, maxLateArrival), Default: Duration(policy.LateArrival).String(), Example: "5m",
 			Help: "A request that has had no effect so long after its claim never will have one. Kind sqs defaults to 1m."},
-		{Name: "retention", Type: duration("d", minRetention, maxRetention), Default: Duration(policy.Retention).String(), Since: "0.1", Example: "30d",
+		{Name: "retention", Type: duration("d", minRetention, maxRetention), Default: Duration(policy.Retention).String(), Example: "30d",
 			Help: "How long a row is kept after it has ended."},
-		{Name: "send_timeout", Type: duration("s", minDuration, maxSendTimeout), Default: Duration(policy.SendTimeout).String(), Since: "0.1", Example: "10s",
+		{Name: "send_timeout", Type: duration("s", minDuration, maxSendTimeout), Default: Duration(policy.SendTimeout).String(), Example: "10s",
 			Why: "Lambda ends a function after 15m, and the send must be settled by then", Help: "When a send is given up."},
-		{Name: "shards", Type: integer(1, maxShards), Default: policy.Shards, Since: "0.1", Example: "4",
+		{Name: "shards", Type: integer(1, maxShards), Default: policy.Shards, Example: "4",
 			Help: "The number of lanes. It may grow, and must never shrink."},
 	},
 }
@@ -85,9 +85,9 @@ destinations:
 var backoffTable = &Table{
 	Title: "backoff", Help: "The wait between attempts: `first`, multiplied by `factor` after each attempt, at most `max`.",
 	Keys: []Key{
-		{Name: "factor", Type: number(1, maxFactor), Default: policy.Backoff.Factor, Since: "0.1", Example: "3", Help: "What the wait is multiplied by after each attempt."},
-		{Name: "first", Type: duration("s", minDuration, maxBackoff), Default: Duration(policy.Backoff.First).String(), Since: "0.1", Example: "2s", Help: "The first wait."},
-		{Name: "max", Type: duration("s", minDuration, maxBackoff), Default: Duration(policy.Backoff.Max).String(), Since: "0.1", Example: "5m", Help: "The longest wait, at least `first`."},
+		{Name: "factor", Type: number(1, maxFactor), Default: policy.Backoff.Factor, Example: "3", Help: "What the wait is multiplied by after each attempt."},
+		{Name: "first", Type: duration("s", minDuration, maxBackoff), Default: Duration(policy.Backoff.First).String(), Example: "2s", Help: "The first wait."},
+		{Name: "max", Type: duration("s", minDuration, maxBackoff), Default: Duration(policy.Backoff.Max).String(), Example: "5m", Help: "The longest wait, at least `first`."},
 	},
 }
 
@@ -103,13 +103,13 @@ var destinationTable = &Table{
   old-mail: {http: https://mail.example.com, deduplicates: never, retired: true}
 `,
 	Keys: sorted(settingsTable.Keys, []Key{
-		{Name: "allow_private", Type: boolean, Default: false, Since: "0.1", Example: "true", Help: "Let URLs lead to loopback and private addresses."},
-		{Name: "deduplicates", Type: windowType, Required: true, Since: "0.1", Example: "24h",
+		{Name: "allow_private", Type: boolean, Default: false, Example: "true", Help: "Let URLs lead to loopback and private addresses."},
+		{Name: "deduplicates", Type: windowType, Required: true, Example: "24h",
 			Missing: "write never, always or a duration, such as 24h: how long this destination recognises a repeated idempotency key",
 			Help:    "How long the remote recognises a repeated idempotency key: never, always, or a duration of whole seconds, at most 3650d. Kind group has 15d."},
-		{Name: "lookup", Type: mapping(lookupTable), Since: "0.1", Example: "{lambda: ledger-lookup}",
+		{Name: "lookup", Type: mapping(lookupTable), Example: "{lambda: ledger-lookup}",
 			Help: "How to ask what became of a row whose outcome is not known."},
-		{Name: "retired", Type: boolean, Default: false, Since: "0.1", Example: "true", Help: "Rows of this destination are no longer claimed."},
+		{Name: "retired", Type: boolean, Default: false, Example: "true", Help: "Rows of this destination are no longer claimed."},
 	}),
 }
 

@@ -47,8 +47,8 @@ func TestEveryKeyIsDescribedWithAnExample(t *testing.T) {
 			t.Errorf("%s has no help", table.Title)
 		}
 		for i, k := range table.Keys {
-			if k.Help == "" || k.Example == "" || k.Since == "" || k.Type.Want == "" {
-				t.Errorf("%s.%s lacks its help, its example, its type or its version", table.Title, k.Name)
+			if k.Help == "" || k.Example == "" || k.Type.Want == "" {
+				t.Errorf("%s.%s lacks its help, its example or its type", table.Title, k.Name)
 			}
 			if i > 0 && table.Keys[i-1].Name >= k.Name {
 				t.Errorf("%s.%s is out of order", table.Title, k.Name)
@@ -200,7 +200,7 @@ func (g generator) typ(t config.Type) object {
 		s["type"] = "boolean"
 	case config.List:
 		s = object{"type": "array", "items": g.typ(*t.Of)}
-		if t.Of.Form == config.Text {
+		if t.Of.Form == config.Text || t.Of.Form == config.Scalar {
 			s["uniqueItems"] = true
 		}
 		if t.Min > 0 {
@@ -208,6 +208,9 @@ func (g generator) typ(t config.Type) object {
 		}
 		if t.Max > 0 {
 			s["maxItems"] = t.Max
+		}
+		if t.One {
+			s = object{"anyOf": []any{g.typ(*t.Of), s}}
 		}
 	case config.Map:
 		s = object{"type": "object", "propertyNames": g.typ(*t.Names), "additionalProperties": g.typ(*t.Of)}
@@ -257,9 +260,9 @@ func page() string {
 		"`landfall.json`, which the functions read. An editor that knows [the JSON Schema](schema/landfall.schema.json) completes keys.\n\n" +
 		"A duration is a number with a unit: `ms`, `s`, `m`, `h` or `d` (24 hours), as in `30s`, `1h30m`, `7d`.\n")
 	for _, t := range tables() {
-		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n| Key | Value | Default | Meaning | Example | Since |\n|---|---|---|---|---|---|\n", t.Title, t.Help)
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n| Key | Value | Default | Meaning | Example |\n|---|---|---|---|---|\n", t.Title, t.Help)
 		for _, k := range t.Keys {
-			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | `%s` | %s |\n", k.Name, values(k.Type), byDefaultText(k), k.Help, k.Example, k.Since)
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | `%s` |\n", k.Name, values(k.Type), byDefaultText(k), k.Help, k.Example)
 		}
 		if t.Example != "" {
 			fmt.Fprintf(&b, "\n```yaml\n%s```\n", t.Example)
@@ -277,12 +280,12 @@ func values(t config.Type) string {
 		return fmt.Sprintf("a whole number, %d to %d", t.Min, t.Max)
 	case t.Form == config.Number:
 		return fmt.Sprintf("a number, %d to %d", t.Min, t.Max)
+	case ofKeys(t) != nil:
+		return fmt.Sprintf("see [%s](#%s)", ofKeys(t).Title, ofKeys(t).Title)
 	case t.Form == config.List && t.Max > 0:
 		return fmt.Sprintf("%s, at most %d", t.Want, t.Max)
 	case t.Words != nil:
 		return "`" + strings.Join(t.Words, "`, `") + "`"
-	case ofKeys(t) != nil:
-		return fmt.Sprintf("see [%s](#%s)", ofKeys(t).Title, ofKeys(t).Title)
 	case t.Keys != nil:
 		return fmt.Sprintf("see [%s](#%s)", t.Keys.Title, t.Keys.Title)
 	}

@@ -96,15 +96,14 @@ var groupTable = &Table{
       south: {lambda: courier-south, weight: 3}
 `,
 	Keys: []Key{
-		{Name: "accept", Type: acceptType, Required: true, Since: "0.1", Example: "explicit",
+		{Name: "accept", Type: acceptType, Required: true, Example: "explicit",
 			Missing: "write explicit (the consumer says that it has the message) or on_delivery (delivery is enough)",
 			Help:    "What counts as accepted: that the consumer says so (`explicit`), or that the message was delivered to it (`on_delivery`)."},
-		{Name: "accept_timeout", Type: duration("s", Duration(time.Second), Duration(routing.MaxAcceptTimeout)), Default: Duration(routing.DefaultAcceptTimeout).String(),
-			Since: "0.1", Example: "45s", Help: "How long a consumer may leave a message unaccepted."},
-		{Name: "consumers", Type: named(consumerTable), Since: "0.1", Example: "{north: {sqs: courier-north}}", Help: "The consumers by name. Others can join at run time."},
-		{Name: "max_wait", Type: duration("m", 0, 0), Default: Duration(routing.DefaultMaxWait).String(), Since: "0.1", Example: "30m",
+		{Name: "accept_timeout", Type: duration("s", Duration(time.Second), Duration(routing.MaxAcceptTimeout)), Default: Duration(routing.DefaultAcceptTimeout).String(), Example: "45s", Help: "How long a consumer may leave a message unaccepted."},
+		{Name: "consumers", Type: named(consumerTable), Example: "{north: {sqs: courier-north}}", Help: "The consumers by name. Others can join at run time."},
+		{Name: "max_wait", Type: duration("m", 0, 0), Default: Duration(routing.DefaultMaxWait).String(), Example: "30m",
 			Help: "When a message that no consumer accepted is given up: at least accept_timeout and less than 4d."},
-		{Name: "route", Type: routeType, Required: true, Missing: "write " + orList(Routes()), Since: "0.1", Example: "{rendezvous: customer_id}",
+		{Name: "route", Type: routeType, Required: true, Missing: "write " + orList(Routes()), Example: "{rendezvous: customer_id}",
 			Help: "The routing function, which picks the consumer of a message."},
 	},
 }
@@ -113,12 +112,12 @@ var consumerTable = &Table{
 	Title: "consumers", Help: "Members of a group. Each has exactly one of `sqs` and `lambda`.",
 	Schema: `{"oneOf": [{"required": ["sqs"]}, {"required": ["lambda"]}]}`,
 	Keys: []Key{
-		{Name: "lambda", Type: functionType, Since: "0.1", Example: "courier-south", Help: "The function that its messages go to."},
-		{Name: "max_in_flight", Type: integer(1, MaxInFlight), Since: "0.1", Example: "10", Help: "How many messages it may have at once. Without it there is no limit."},
-		{Name: "sqs", Type: standardQueue, Since: "0.1", Example: "courier-north", Help: "The standard queue that its messages go to."},
-		{Name: "tags", Type: Type{Form: List, Want: "a list of tags, such as [eu, bulky]", Max: routing.MaxTags, Of: &tagType}, Since: "0.1", Example: "[eu, bulky]",
+		{Name: "lambda", Type: functionType, Example: "courier-south", Help: "The function that its messages go to."},
+		{Name: "max_in_flight", Type: integer(1, MaxInFlight), Example: "10", Help: "How many messages it may have at once. Without it there is no limit."},
+		{Name: "sqs", Type: standardQueue, Example: "courier-north", Help: "The standard queue that its messages go to."},
+		{Name: "tags", Type: Type{Form: List, Want: "a list of tags, such as [eu, bulky]", Max: routing.MaxTags, Of: &tagType}, Example: "[eu, bulky]",
 			Help: "Words that routing functions choose by."},
-		{Name: "weight", Type: integer(1, routing.MaxWeight), Default: DefaultWeight, Since: "0.1", Example: "3", Help: "Its share under `route: weighted`."},
+		{Name: "weight", Type: integer(1, routing.MaxWeight), Default: DefaultWeight, Example: "3", Help: "Its share under `route: weighted`."},
 	},
 }
 

@@ -11,6 +11,9 @@ import (
 
 // HTTP is what a destination of kind http has besides.
 type HTTP struct {
+	// Answers say what an answer means, before Statuses: the first rule that matches decides. Then is one of the words of
+	// Statuses. Defaults to none.
+	Answers []Rule `json:"answers,omitempty"`
 	// URL is absolute, http or https, fixed.
 	URL string `json:"http"`
 	// Headers go with every request. Names are in canonical form.
@@ -25,8 +28,8 @@ type HTTP struct {
 	RowHeaders []string `json:"row_headers,omitempty"`
 	// Secret is one more header, its value kept in Secrets Manager; nil: there is none.
 	Secret *Secret `json:"secret,omitempty"`
-	// Statuses, 200 to 599, whose meaning is not the one that is usual in HTTP.
-	Statuses map[int]Outcome `json:"statuses,omitempty"`
+	// Statuses, 200 to 599, whose meaning is not the one that is usual in HTTP: completed, retryable, permanent or unknown.
+	Statuses map[int]string `json:"statuses,omitempty"`
 }
 
 // RemoteRef is one of: a header of the answer, or a JSON pointer (RFC 6901) into its body.
@@ -37,12 +40,11 @@ type RemoteRef struct {
 
 var kindHTTP = &Kind{
 	Name: "http", Address: "a URL", Keys: httpTable,
-	target: func() Target { return new(HTTP) },
 }
 
 var httpTable = &Table{
 	Title: "Destinations of kind http",
-	Help:  "A row is one HTTP request. What a status means follows HTTP: 2xx is completed, 408, 429 and 503 can be retried, other 4xx are permanent; after anything else the outcome is unknown.",
+	Help:  "A row is one HTTP request. What a status means follows HTTP: 2xx is completed, 408, 429 and 503 can be retried, other 4xx are permanent; after anything else the outcome is unknown. `answers` and `statuses` say where this remote differs.",
 	Example: `destinations:
   charge:
     http: https://api.example.com/charges
@@ -51,24 +53,26 @@ var httpTable = &Table{
     headers: {X-Tenant: acme}
     row_headers: [X-Trace-Id]
     statuses: {409: completed}
+    answers:
+      - {status: 2xx, pointer: /ok, equals: false, then: permanent}
+      - {status: 422, header: {name: Transient-Error, equals: true}, then: retryable}
     remote_ref: {pointer: /charge/id}
 `,
 	Keys: []Key{
-		{Name: "headers", Type: headersType, Since: "0.1", Example: "{X-Tenant: acme}",
-			Help: "Headers of every request. Never write a credential here; use `secret`."},
-		{Name: "http", Type: urlType, Required: true, Since: "0.1",
-			Example: "https://api.example.com/charges", Help: "The URL that every row is sent to."},
-		{Name: "key_header", Type: ownHeader, Default: DefaultKeyHeader, Since: "0.1", Example: "X-Request-Id",
-			Help: "The header that carries the idempotency key."},
-		{Name: "method", Type: oneOf("POST", "PUT", "PATCH", "DELETE"), Default: DefaultMethod, Since: "0.1", Example: "PUT",
-			Help: "The method of every request."},
-		{Name: "remote_ref", Type: mapping(remoteRefTable), Since: "0.1", Example: "{pointer: /charge/id}",
+		{Name: "answers", Type: rulesType(outcomeRules, 0, "[{status: 2xx, pointer: /ok, equals: false, then: permanent}]"),
+			Example: "[{status: 2xx, pointer: /ok, equals: false, then: permanent}]",
+			Help:    "What answers mean that their status alone does not tell: the first rule that matches decides. If none does, `statuses` and then HTTP decide."},
+		{Name: "headers", Type: headersType, Example: "{X-Tenant: acme}", Help: "Headers of every request. Never write a credential here; use `secret`."},
+		{Name: "http", Type: urlType, Required: true, Example: "https://api.example.com/charges", Help: "The URL that every row is sent to."},
+		{Name: "key_header", Type: ownHeader, Default: DefaultKeyHeader, Example: "X-Request-Id", Help: "The header that carries the idempotency key."},
+		{Name: "method", Type: oneOf("POST", "PUT", "PATCH", "DELETE"), Default: DefaultMethod, Example: "PUT", Help: "The method of every request."},
+		{Name: "remote_ref", Type: mapping(remoteRefTable), Example: "{pointer: /charge/id}",
 			Help: "Where an answer says what the remote calls the effect. Landfall stores it with the row."},
-		{Name: "row_headers", Type: Type{Form: List, Want: "a list of names, such as [X-Tenant]", Max: maxHeaders, Of: &canonicalHeader}, Since: "0.1",
+		{Name: "row_headers", Type: Type{Form: List, Want: "a list of names, such as [X-Tenant]", Max: maxHeaders, Of: &canonicalHeader},
 			Example: "[X-Trace-Id]", Help: "Headers that a row may bring along."},
-		{Name: "secret", Type: secretType, Since: "0.1", Example: "prod/charges-token",
+		{Name: "secret", Type: secretType, Example: "prod/charges-token",
 			Help: "One more header of every request, whose value is kept in Secrets Manager: the name or ARN of a secret, or the keys below."},
-		{Name: "statuses", Type: statusesType, Since: "0.1", Example: "{409: completed, 500: retryable}",
+		{Name: "statuses", Type: statusesType, Example: "{409: completed, 500: retryable}",
 			Help: "What a status of the answer means, where that differs from HTTP."},
 	},
 }
@@ -76,8 +80,8 @@ var httpTable = &Table{
 var remoteRefTable = &Table{
 	Title: "remote_ref", Help: "Exactly one of these keys.", OneKey: true,
 	Keys: []Key{
-		{Name: "header", Type: headerType, Since: "0.1", Example: "Location", Help: "A header of the answer."},
-		{Name: "pointer", Type: pointerType, Since: "0.1", Example: "/charge/id", Help: "A JSON pointer into the body of the answer."},
+		{Name: "header", Type: headerType, Example: "Location", Help: "A header of the answer."},
+		{Name: "pointer", Type: pointerType, Example: "/charge/id", Help: "A JSON pointer into the body of the answer."},
 	},
 }
 
@@ -88,7 +92,7 @@ var statusesType = Type{
 	Names: &Type{
 		Want: "a status", Schema: `{"pattern": "^[2-5][0-9][0-9]$"}`,
 		Check: func(text string) string {
-			if status, err := strconv.Atoi(text); err != nil || strconv.Itoa(status) != text || status < 200 || status > 599 {
+			if badStatus(text) {
 				return Clip(text) + " is not a status of a final answer; write a number from 200 to 599"
 			}
 			return ""
@@ -125,6 +129,8 @@ func (h *HTTP) check(c *checker, path string, _ Destination, _ *Config) {
 			c.failf(path+".row_headers."+strconv.Itoa(i), "%s is in `headers` too; remove one of the two", name)
 		}
 	}
+	c.rules(path+".answers", h.Answers, "")
+	c.idleStatuses(path, h)
 	c.secret(path+".secret", h.Secret, h.Headers, append([]string{h.KeyHeader}, h.RowHeaders...)...)
 	if ref := h.RemoteRef; ref != nil && (ref.Header == "") == (ref.Pointer == "") {
 		c.failf(path+".remote_ref", "write exactly one of header, pointer")

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
-	"slices"
 )
 
 // Load reads a resolved configuration, landfall.json. It is what a function does when it starts, so it does little:
@@ -43,14 +41,9 @@ func ParseJSON(name string, src []byte, checks ...Check) (*Config, error) {
 	if len(src) > MaxBytes {
 		return refuse(TooLong)
 	}
-	cfg := &Config{}
-	dec := json.NewDecoder(bytes.NewReader(src))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(cfg); err != nil {
+	cfg, err := decodeConfig(src)
+	if err != nil {
 		return refuse(jsonMessage(src, err))
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return refuse("text after the end of the configuration; remove it")
 	}
 	if problems := cfg.Check(checks...); len(problems) > 0 {
 		return nil, NewError(name, problems)
@@ -88,7 +81,13 @@ func encode(v any) ([]byte, error) {
 func decode(src []byte, to any) error {
 	dec := json.NewDecoder(bytes.NewReader(src))
 	dec.DisallowUnknownFields()
-	return dec.Decode(to)
+	if err := dec.Decode(to); err != nil {
+		return err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("text after the end of the configuration; remove it")
+	}
+	return nil
 }
 
 // common is a destination without the keys of its kind.
@@ -104,38 +103,61 @@ func (d Destination) MarshalJSON() ([]byte, error) {
 	return append(append(all[:len(all)-1], ','), own[1:]...), err
 }
 
-// UnmarshalJSON tells a window that is missing from one that is "never".
-func (d *Destination) UnmarshalJSON(src []byte) error {
-	var keys map[string]json.RawMessage
-	if err := json.Unmarshal(src, &keys); err != nil {
-		return err
-	}
-	kind := kindFor(slices.Sorted(maps.Keys(keys)))
-	own := map[string]json.RawMessage{}
-	for _, name := range slices.Sorted(maps.Keys(keys)) {
-		if kind.Keys.Key(name) != nil {
-			own[name] = keys[name]
-			delete(keys, name)
-		} else if other := kind.table().Foreign[name]; other != "" {
-			return fmt.Errorf("%s: key of kind %s in a destination of kind %s", name, other, kind.Name)
-		}
-	}
-	c, target := common{Deduplicates: unset}, kind.target()
-	if err := decodeKeys(keys, &c); err != nil {
-		return err
-	}
-	if err := decodeKeys(own, target); err != nil {
-		return err
-	}
-	*d = Destination(c)
-	d.Target = target
-	return nil
+// anyKind is a destination as files have it: with keys of any kind, and without deduplicates, if that is not written.
+type anyKind struct {
+	common
+	Deduplicates *Window `json:"deduplicates"`
+	*HTTP
+	*SQS
+	*ToGroup
 }
 
-func decodeKeys(keys map[string]json.RawMessage, to any) error {
-	src, err := json.Marshal(keys)
-	if err != nil {
-		return err
+// decodeConfig reads what [Config.Resolved] wrote in one pass.
+func decodeConfig(src []byte) (*Config, error) {
+	type plain Config
+	var file struct {
+		plain
+		Destinations map[string]anyKind `json:"destinations"`
 	}
-	return decode(src, to)
+	if err := decode(src, &file); err != nil {
+		return nil, err
+	}
+	cfg := Config(file.plain)
+	cfg.Destinations = make(map[string]Destination, len(file.Destinations))
+	for name, d := range file.Destinations {
+		one, err := d.destination()
+		if err != nil {
+			return nil, fmt.Errorf("destinations.%s: %w", Plain(name), err)
+		}
+		cfg.Destinations[name] = one
+	}
+	return &cfg, nil
+}
+
+// destination is the one of the only kind that has a key here; of kind http if none has.
+func (a anyKind) destination() (Destination, error) {
+	d := Destination(a.common)
+	d.Deduplicates = unset
+	if a.Deduplicates != nil {
+		d.Deduplicates = *a.Deduplicates
+	}
+	var targets []Target
+	if a.HTTP != nil {
+		targets = append(targets, a.HTTP)
+	}
+	if a.SQS != nil {
+		targets = append(targets, a.SQS)
+	}
+	if a.ToGroup != nil {
+		targets = append(targets, a.ToGroup)
+	}
+	switch len(targets) {
+	case 0:
+		d.Target = new(HTTP)
+	case 1:
+		d.Target = targets[0]
+	default:
+		return d, fmt.Errorf("has keys of kind %s and of kind %s", targets[0].Kind().Name, targets[1].Kind().Name)
+	}
+	return d, nil
 }

@@ -26,8 +26,6 @@ type Kind struct {
 	Fixed map[string]string
 	// defaults changes the settings that a destination begins with. fromFile are those that `defaults` writes.
 	defaults func(settings, fromFile map[string]any)
-	// target makes one without values.
-	target func() Target
 
 	once sync.Once
 	all  *Table

@@ -77,8 +77,8 @@ func TestBadResolvedTargetsAreRefused(t *testing.T) {
 	}
 	for _, tt := range []struct{ old, new, want string }{
 		{`"sqs": "q"`, `"sqs": ""`, "destinations.a.sqs: missing; a destination needs http"},
-		{`"sqs": "q"`, `"sqs": "q", "method": "PUT"`, "method: key of kind http in a destination of kind sqs"},
-		{`"sqs": "q"`, `"sqs": "q", "group": "g"`, "base64: key of kind sqs in a destination of kind group"},
+		{`"sqs": "q"`, `"sqs": "q", "method": "PUT"`, "destinations.a: has keys of kind http and of kind sqs"},
+		{`"sqs": "q"`, `"sqs": "q", "group": "g"`, "destinations.a: has keys of kind sqs and of kind group"},
 		{`"group": "g"`, `"group": "h"`, `unknown group "h"; this file has g`},
 		{`"15d"`, `"14d"`, "destinations.b.deduplicates: 14d is not allowed"},
 		{`"4d"`, `"3d"`, "destinations.b.late_arrival: 3d is not allowed"},

@@ -1,13 +1,9 @@
 package config
 
 import (
-	"fmt"
 	"net/url"
 	"regexp"
-	"strconv"
 	"strings"
-
-	"github.com/landfall-dev/landfall/internal/outbox"
 )
 
 // Lookup is how to ask the remote what became of a row whose outcome is not known: over http, or through a function,
@@ -21,69 +17,16 @@ type Lookup struct {
 	Headers map[string]string `json:"headers,omitempty"`
 	// Method is GET, HEAD or POST. Defaults to GET.
 	Method string `json:"method,omitempty"`
-	// Rules are tried in their order; the first that matches decides, and if none does the row stays unresolved.
+	// Rules are tried in their order; the first that matches decides, and if none does the row stays unresolved. Then is
+	// completed, failed, not_found or unresolved.
 	Rules []Rule `json:"rules,omitempty"`
 	// Secret is one more header, its value kept in Secrets Manager. Defaults to the destination's if the lookup asks the
 	// same scheme, host and port and does not set that header otherwise.
 	Secret *Secret `json:"secret,omitempty"`
 }
 
-// Rule says what an answer of one status means, if what Pointer leads to in its body is Equals.
-type Rule struct {
-	// Status is 200 to 599.
-	Status int `json:"status"`
-	// Pointer (a JSON pointer) and Equals: both or neither.
-	Pointer string `json:"pointer,omitempty"`
-	Equals  string `json:"equals,omitempty"`
-	// Then has no default.
-	Then Answer `json:"then"`
-}
-
-// Answer is what a rule concludes: "completed", "failed", "not_found" or "unresolved".
-type Answer outbox.AnswerKind
-
-var answers = []outbox.AnswerKind{outbox.AnswerCompleted, outbox.AnswerFailed, outbox.AnswerNotFound, outbox.AnswerUnresolved}
-
-// unsaid marks an answer that is not written.
-const unsaid Answer = -1
-
-func (a Answer) isUnset() bool { return a == unsaid }
-
-func parseAnswer(text string) (Answer, error) {
-	for _, a := range answers {
-		if text == a.String() {
-			return Answer(a), nil
-		}
-	}
-	return 0, fmt.Errorf("%s is not allowed; write %s", Quote(text), answerType.Want)
-}
-
-// UnmarshalJSON tells an answer that is missing from "completed".
-func (r *Rule) UnmarshalJSON(src []byte) error {
-	type plain Rule
-	p := plain{Then: unsaid}
-	err := decode(src, &p)
-	*r = Rule(p)
-	return err
-}
-
-// MarshalText writes the word that a configuration uses.
-func (a Answer) MarshalText() ([]byte, error) { return []byte(outbox.AnswerKind(a).String()), nil }
-
-// UnmarshalText reads what a configuration may contain.
-func (a *Answer) UnmarshalText(text []byte) error {
-	v, err := parseAnswer(string(text))
-	if err != nil {
-		return err
-	}
-	*a = v
-	return nil
-}
-
 // DefaultLookupMethod is the method of a lookup that names none.
 const DefaultLookupMethod = "GET"
-
-var answerType = oneOf("completed", "failed", "not_found", "unresolved")
 
 var lookupTable = &Table{
 	Title: "lookup",
@@ -104,39 +47,23 @@ var lookupTable = &Table{
 `,
 	Schema: `{"oneOf": [{"required": ["http", "rules"]}, {"required": ["lambda"], "maxProperties": 1}],
 		"if": {"properties": {"method": {"const": "HEAD"}}, "required": ["method"]},
-		"then": {"properties": {"rules": {"items": {"properties": {"pointer": false}}}}}}`,
+		"then": {"properties": {"rules": {"items": {"properties": {"pointer": false, "contains": false}}}}}}`,
 	Keys: []Key{
-		{Name: "headers", Type: headersType, Since: "0.1", Example: "{X-Tenant: acme}", Help: "Headers of every request."},
-		{Name: "http", Type: templateType, Since: "0.1", Example: "https://partner.example.com/orders/{remote_ref}",
+		{Name: "headers", Type: headersType, Example: "{X-Tenant: acme}", Help: "Headers of every request."},
+		{Name: "http", Type: templateType, Example: "https://partner.example.com/orders/{remote_ref}",
 			Help: "The URL to ask, with {idempotency_key} or {remote_ref} in its path or query."},
-		{Name: "lambda", Type: functionType, Since: "0.1", Example: "ledger-lookup", Help: "A function that answers instead. It is the lookup's only key."},
-		{Name: "method", Type: oneOf("GET", "HEAD", "POST"), Default: DefaultLookupMethod, Since: "0.1", Example: "HEAD", Help: "The method of every request.",
+		{Name: "lambda", Type: functionType, Example: "ledger-lookup", Help: "A function that answers instead. It is the lookup's only key."},
+		{Name: "method", Type: oneOf("GET", "HEAD", "POST"), Default: DefaultLookupMethod, Example: "HEAD", Help: "The method of every request.",
 			Derive: func(beside map[string]any) any {
 				if beside["lambda"] != nil {
 					return nil
 				}
 				return DefaultLookupMethod
 			}},
-		{Name: "rules", Type: Type{Form: List, Want: "a list of rules, such as [{status: 404, then: not_found}]", Min: 1, Of: &ruleType}, Since: "0.1",
+		{Name: "rules", Type: rulesType(lookupRules, 1, "[{status: 404, then: not_found}]"),
 			Example: "[{status: 404, then: not_found}]", Help: "What the answer means: the first rule that matches decides. If none does, the row stays unresolved."},
-		{Name: "secret", Type: secretType, Since: "0.1", Example: "prod/partner-token",
+		{Name: "secret", Type: secretType, Example: "prod/partner-token",
 			Help: "As in the destination. Defaults to the destination's secret where the lookup asks the same scheme, host and port."},
-	},
-}
-
-var ruleType = mapping(ruleTable)
-
-var ruleTable = &Table{
-	Title: "rules", Help: "The list of rules of a lookup. `pointer` and `equals` stand together or not at all.",
-	Schema: `{"dependentRequired": {"pointer": ["equals"], "equals": ["pointer"]}}`,
-	Keys: []Key{
-		{Name: "equals", Type: Type{Form: Scalar, Want: "a text, a number, true or false", Schema: `{"type": ["string", "number", "boolean"]}`}, Since: "0.1",
-			Example: "succeeded", Help: "The value that `pointer` must lead to."},
-		{Name: "pointer", Type: pointerType, Since: "0.1", Example: "/status", Help: "A JSON pointer into the body of the answer."},
-		{Name: "status", Type: integer(200, 599), Required: true, Missing: "write the status that the rule is about, such as 404", Since: "0.1", Example: "404",
-			Help: "The status of the answer."},
-		{Name: "then", Type: answerType, Required: true, Missing: "write " + answerType.Want, Since: "0.1", Example: "not_found",
-			Help: "What follows. `completed`: the effect happened. `failed`: it never will. `not_found`: the request never arrived, and may be sent again. `unresolved`: the row waits."},
 	},
 }
 
@@ -160,17 +87,10 @@ func (c *checker) lookup(path string, l Lookup) {
 		c.failf(path+".method", "missing; write GET, HEAD or POST")
 	}
 	c.secret(path+".secret", l.Secret, l.Headers)
-	if len(l.Rules) == 0 {
+	if l.Rules == nil {
 		c.failf(path+".rules", "missing; add at least one rule, such as {status: 404, then: not_found}")
 	}
-	for i, r := range l.Rules {
-		at := path + ".rules." + strconv.Itoa(i)
-		if (r.Pointer == "") != (r.Equals == "") {
-			c.failf(at, "pointer and equals go together; write both or neither")
-		} else if r.Pointer != "" && l.Method == "HEAD" {
-			c.failf(at+".pointer", "an answer to HEAD has no body; remove pointer, or change method")
-		}
-	}
+	c.rules(path+".rules", l.Rules, l.Method)
 }
 
 var (

@@ -26,8 +26,8 @@ func Resolve(written map[string]any) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg := &Config{}
-	if err := decode(src, cfg); err != nil {
+	cfg, err := decodeConfig(src)
+	if err != nil {
 		return nil, err
 	}
 	for name, d := range cfg.Destinations {

@@ -24,11 +24,10 @@ var routeTable = &Table{
 	Title: "route", OneKey: true, Words: []string{"first_with_capacity", "least_loaded", "weighted"},
 	Help: "A word (`first_with_capacity`, `least_loaded` or `weighted`), or one of these keys with its argument; see docs/routing.md.",
 	Keys: []Key{
-		{Name: "affinity", Type: fieldType, Since: "0.1", Example: "region",
-			Help: "The least loaded of the consumers that have the value of this field as a tag."},
-		{Name: "cel", Type: bounded("an expression", maxExpression), Since: "0.1", Example: "'consumers[0].id'", Help: "A CEL expression."},
-		{Name: "lambda", Type: functionType, Since: "0.1", Example: "pick-courier", Help: "A function that picks."},
-		{Name: "rendezvous", Type: fieldType, Since: "0.1", Example: "customer_id", Help: "The same consumer for the same value of this field."},
+		{Name: "affinity", Type: fieldType, Example: "region", Help: "The least loaded of the consumers that have the value of this field as a tag."},
+		{Name: "cel", Type: bounded("an expression", maxExpression), Example: "'consumers[0].id'", Help: "A CEL expression."},
+		{Name: "lambda", Type: functionType, Example: "pick-courier", Help: "A function that picks."},
+		{Name: "rendezvous", Type: fieldType, Example: "customer_id", Help: "The same consumer for the same value of this field."},
 	},
 }
 

@@ -29,9 +29,12 @@ var fileSchema = sync.OnceValue(func() *jsonschema.Schema {
 
 // fitsSchema reports what the schema has against a file, as an editor would read it.
 func fitsSchema(src []byte) error {
-	text, err := yaml.YAMLToJSON(src)
-	if err != nil {
-		return err
+	text := src
+	if !json.Valid(src) { // else it would be quoted anew, and not always well
+		var err error
+		if text, err = yaml.YAMLToJSON(src); err != nil {
+			return err
+		}
 	}
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
@@ -67,6 +70,7 @@ var beyond = []string{
 	"1500ms", "99999d", "999999999999d", "106751d24h", "10m1s", "31d", "10ms", "8d", "2m", "1us",
 	"010", "1_0", "0x10", "4.0", "{0400",
 	"x:0/", "x:/", "x:65536", "[::1\"", "/../", "%2e", "a^b",
+	"unreached", "answers: [{status: 409", // what an earlier rule decides
 	"{name: a, header: X-A}", // nor that two keys name the same header
 	"Host", "content-length", "transfer-encoding", "Content-Type", "idempotency-key", "x-a",
 }
@@ -84,7 +88,7 @@ func TestBadValuesDoNotFitTheSchema(t *testing.T) {
 
 // least is the least that a landfall.yaml with a secret, a lookup and a group says.
 const least = `{"destinations": {"pay": {"http": "https://x", "deduplicates": "never", "secret": {"name": "s"},
-  "lookup": {"http": "https://x/{remote_ref}", "secret": {"name": "s"}, "rules": [{"status": 404, "then": "not_found"}]}}},
+  "answers": [{"status": 422, "then": "retryable"}], "lookup": {"http": "https://x/{remote_ref}", "secret": {"name": "s"}, "rules": [{"status": 404, "then": "not_found"}]}}},
   "groups": {"couriers": {"accept": "explicit", "route": "least_loaded", "consumers": {"north": {"sqs": "courier-north"}}}}}`
 
 // TestSchemaAgreesWithTheReader holds every key, word, bound and default of the schema against what reading a

@@ -42,12 +42,12 @@ var secretTable = &Table{
     secret: {name: prod/api-keys, member: refunds, header: X-Api-Key}
 `,
 	Keys: []Key{
-		{Name: "header", Type: canonicalHeader, Default: DefaultSecretHeader, Since: "0.1", Example: "X-Api-Key", Help: "The header that carries the secret."},
-		{Name: "member", Type: bounded("the name of a member", maxMember), Since: "0.1", Example: "refunds",
+		{Name: "header", Type: canonicalHeader, Default: DefaultSecretHeader, Example: "X-Api-Key", Help: "The header that carries the secret."},
+		{Name: "member", Type: bounded("the name of a member", maxMember), Example: "refunds",
 			Help: "The member of the secret, a JSON object, that is sent. Without it the secret is sent as a whole."},
-		{Name: "name", Type: secretNameType, Required: true, Missing: "write the name or ARN of a secret in Secrets Manager", Since: "0.1", Example: "prod/api-keys",
+		{Name: "name", Type: secretNameType, Required: true, Missing: "write the name or ARN of a secret in Secrets Manager", Example: "prod/api-keys",
 			Help: "The name or complete ARN of the secret."},
-		{Name: "scheme", Type: schemeType, Default: DefaultSecretScheme, Since: "0.1", Example: "Token",
+		{Name: "scheme", Type: schemeType, Default: DefaultSecretScheme, Example: "Token",
 			Help: "The word before the secret, or `none`. Defaults to Bearer where the header is Authorization, else to none.",
 			Derive: func(beside map[string]any) any {
 				if header, given := beside["header"].(string); given && header != DefaultSecretHeader {

@@ -21,7 +21,6 @@ const DefaultAWSLateArrival = Duration(time.Minute)
 
 var kindSQS = &Kind{
 	Name: "sqs", Address: "a queue", Keys: sqsTable,
-	target: func() Target { return new(SQS) },
 	defaults: func(settings, fromFile map[string]any) {
 		if fromFile["late_arrival"] == nil {
 			settings["late_arrival"] = DefaultAWSLateArrival.String()
@@ -37,10 +36,9 @@ var sqsTable = &Table{
   blobs: {sqs: "arn:aws:sqs:eu-west-1:123456789012:blobs.fifo", deduplicates: 5m, base64: true}
 `,
 	Keys: []Key{
-		{Name: "base64", Type: boolean, Default: false, Since: "0.1", Example: "true",
+		{Name: "base64", Type: boolean, Default: false, Example: "true",
 			Help: "Bodies are the Base64 of payloads, which then need not be text. Without it bodies are the payloads."},
-		{Name: "sqs", Type: queueType, Required: true, Since: "0.1", Example: "mail-queue",
-			Help: "The queue that every row is sent to."},
+		{Name: "sqs", Type: queueType, Required: true, Example: "mail-queue", Help: "The queue that every row is sent to."},
 	},
 }
 

@@ -39,8 +39,8 @@ type Key struct {
 	Missing  string
 	// Help says what the key is for. Why is the reason for its largest value, "" if none is needed.
 	Help, Why string
-	// Example is a value, as YAML. Since is the version that brought the key.
-	Example, Since string
+	// Example is a value, as YAML.
+	Example string
 }
 
 // Form is how a value is written.
@@ -76,8 +76,10 @@ type Type struct {
 	// Canonical is how a text is stored; nil: as it is written. Check says what is wrong with it; "" if nothing is.
 	Canonical func(string) string
 	Check     func(string) string
-	// Of is the type of what a List or a Map holds, Names that of the names in a Map.
+	// Of is the type of what a List or a Map holds, Names that of the names in a Map. One says that a List of one may be
+	// written without the list.
 	Of, Names *Type
+	One       bool
 	// Keys of a Mapping.
 	Keys *Table
 	// Masked values never appear in errors: they may be credentials.

@@ -23,8 +23,7 @@ const (
 
 var kindGroup = &Kind{
 	Name: "group", Address: "a group of this file", Keys: toGroupTable,
-	Fixed:  map[string]string{"deduplicates": GroupWindow.String(), "late_arrival": IngressRetention.String()},
-	target: func() Target { return new(ToGroup) },
+	Fixed: map[string]string{"deduplicates": GroupWindow.String(), "late_arrival": IngressRetention.String()},
 	defaults: func(settings, fromFile map[string]any) {
 		written, _ := fromFile["retention"].(string)
 		if d, err := ParseDuration(written, ""); err != nil || d < GroupRetention {
@@ -41,7 +40,7 @@ var toGroupTable = &Table{
 groups:
   couriers: {accept: explicit, route: least_loaded, consumers: {north: {sqs: courier-north}}}
 `,
-	Keys: []Key{{Name: "group", Type: groupNameType, Required: true, Since: "0.1", Example: "couriers",
+	Keys: []Key{{Name: "group", Type: groupNameType, Required: true, Example: "couriers",
 		Help: "The routing group of this file that every row is handed to."}},
 }
 

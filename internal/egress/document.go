@@ -8,44 +8,35 @@ import (
 	"unicode/utf8"
 )
 
-// Why a body cannot be read as a [Document].
-var (
-	// ErrIncomplete: [Answer.Body] is nil.
-	ErrIncomplete = errors.New("the body is incomplete")
-	// ErrNotJSON: the body is not one JSON document in UTF-8, or is nested too deeply.
-	ErrNotJSON = errors.New("the body is not one JSON document")
-	// ErrAmbiguous: an object of the body has the same name twice. JSON readers disagree about which value counts, so
-	// nothing in such a body is believed.
-	ErrAmbiguous = errors.New("an object of the body has a name twice")
-)
-
 // Document is a body in JSON.
 type Document struct {
 	// Value is a map[string]any, a []any, a string, a json.Number, a bool or nil.
 	Value any
 }
 
-// ParseDocument reads a body, behind a byte order mark or not. The error is one of those above.
-func ParseDocument(body []byte) (Document, error) {
+// ParseDocument reads a body, behind a byte order mark or not. The trouble is "", [BodyIncomplete],
+// [BodyInvalid] or [BodyAmbiguous].
+func ParseDocument(body []byte) (Document, Trouble) {
 	if body == nil {
-		return Document{}, ErrIncomplete
+		return Document{}, BodyIncomplete
 	}
 	body = bytes.TrimPrefix(body, []byte("\ufeff"))
-	switch {
-	case !utf8.Valid(body) || !json.Valid(body):
-		return Document{}, ErrNotJSON
+	if !utf8.Valid(body) || !json.Valid(body) {
+		return Document{}, BodyInvalid
 	}
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber() // a number may be a name: its 20 digits must stay 20 digits
 	value, err := decodeValue(dec)
 	switch {
-	case errors.Is(err, ErrAmbiguous):
-		return Document{}, ErrAmbiguous
+	case errors.Is(err, errAmbiguous):
+		return Document{}, BodyAmbiguous
 	case err != nil:
-		return Document{}, ErrNotJSON
+		return Document{}, BodyInvalid
 	}
-	return Document{value}, nil
+	return Document{value}, ""
 }
+
+var errAmbiguous = errors.New("an object has a name twice")
 
 func decodeValue(dec *json.Decoder) (any, error) {
 	token, err := dec.Token()
@@ -70,7 +61,7 @@ func decodeObject(dec *json.Decoder) (any, error) {
 		}
 		name, _ := token.(string)
 		if _, twice := object[name]; twice {
-			return nil, ErrAmbiguous
+			return nil, errAmbiguous
 		}
 		if object[name], err = decodeValue(dec); err != nil {
 			return nil, err
@@ -97,29 +88,42 @@ func decodeList(dec *json.Decoder) (any, error) {
 // is false if the pointer leads through or to a value of any other type: the document is not of the kind that the pointer
 // was written for.
 func (d Document) Find(pointer Pointer) (text string, fits bool) {
-	value := d.Value
+	value, fits := d.at(pointer)
+	if !fits || value == nil {
+		return "", fits
+	}
+	return scalar(value)
+}
+
+// at follows a pointer to a value of any type; nil where nothing or null is. fits is false if the pointer leads through a
+// value that is neither an object nor a list, or names what a list cannot have.
+func (d Document) at(pointer Pointer) (value any, fits bool) {
+	value = d.Value
 	for _, name := range pointer {
 		switch v := value.(type) {
 		case nil:
-			return "", true
+			return nil, true
 		case map[string]any:
 			value = v[name]
 		case []any:
 			i, err := strconv.Atoi(name)
 			if err != nil || i < 0 || strconv.Itoa(i) != name {
-				return "", false
+				return nil, false
 			}
 			if i >= len(v) {
-				return "", true
+				return nil, true
 			}
 			value = v[i]
 		default:
-			return "", false
+			return nil, false
 		}
 	}
+	return value, true
+}
+
+// scalar is the text of text, a number, true or false.
+func scalar(value any) (text string, ok bool) {
 	switch v := value.(type) {
-	case nil:
-		return "", true
 	case string:
 		return v, true
 	case json.Number:

@@ -101,8 +101,8 @@ func (r *Remote) Ref(a *Answer) string {
 	case r.o.RefHeader != "":
 		return a.Header.Get(r.o.RefHeader)
 	case r.o.RefPointer != "":
-		document, err := ParseDocument(a.Body)
-		if err != nil {
+		document, trouble := ParseDocument(a.Body)
+		if trouble != "" {
 			return ""
 		}
 		text, _ := document.Find(r.pointer)

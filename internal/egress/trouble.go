@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// Trouble says in one word why there is no answer: one of the words below, or of [secrets.Trouble], if the secret for the
+// Trouble says in one word why there is no answer, or none that a rule can be held against: one of the words below, or of [secrets.Trouble], if the secret for the
 // request was missing. The words are stable, because they are part of the codes on rows.
 type Trouble string
 
@@ -39,6 +39,19 @@ const (
 	Cut Trouble = "cut"
 	// BadAnswer: the bytes that came are not an answer of HTTP/1, or its head is longer than MaxHead.
 	BadAnswer Trouble = "bad_answer"
+)
+
+// With an answer that a rule cannot be held against.
+const (
+	// BodyIncomplete: a rule needs the body, which was cut, is longer than MaxBody, or cannot be decoded.
+	BodyIncomplete Trouble = "body_incomplete"
+	// BodyInvalid: a rule needs the body, which is not one JSON document in UTF-8, or is nested too deeply.
+	BodyInvalid Trouble = "body_invalid"
+	// BodyAmbiguous: a rule needs the body, in which an object has the same name twice. JSON readers disagree about which
+	// value counts, so nothing in such a body is believed.
+	BodyAmbiguous Trouble = "body_ambiguous"
+	// ValueInvalid: a rule's pointer leads through or to a value of another type than the rule expects.
+	ValueInvalid Trouble = "value_invalid"
 )
 
 func dialTrouble(err error) Trouble {

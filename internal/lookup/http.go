@@ -3,6 +3,7 @@ package lookup
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -18,7 +19,7 @@ const DefaultMethod = "GET"
 
 // The codes of kind http, all of undecided answers. Besides these there are "landfall.lookup.http.status_<status>", for
 // 200 to 599, when no rule matched or the secret was stale, and "landfall.lookup.http.<word>" for each word of
-// [egress.Trouble], when there was no answer.
+// [egress.Trouble], when there was no answer or a rule could not be held against it.
 const (
 	// CodeRefMissing: the URL needs the remote's reference, and the row has none. Nothing was asked.
 	CodeRefMissing = "landfall.lookup.http.ref_missing"
@@ -26,14 +27,6 @@ const (
 	CodePathUnsafe = "landfall.lookup.http.path_unsafe"
 	// CodeEarlyAnswer: the remote answered before it had the whole request.
 	CodeEarlyAnswer = "landfall.lookup.http.early_answer"
-	// CodeBodyIncomplete: a rule needs the body, which was cut, is longer than [egress.MaxBody], or cannot be decoded.
-	CodeBodyIncomplete = "landfall.lookup.http.body_incomplete"
-	// CodeBodyInvalid: a rule needs the body, which is not one JSON document in UTF-8.
-	CodeBodyInvalid = "landfall.lookup.http.body_invalid"
-	// CodeBodyAmbiguous: a rule needs the body, in which an object has a name twice.
-	CodeBodyAmbiguous = "landfall.lookup.http.body_ambiguous"
-	// CodeValueInvalid: a rule's pointer leads through or to a value of another type than the rule expects.
-	CodeValueInvalid = "landfall.lookup.http.value_invalid"
 	// CodeCached: a cache answered "not found". The effect may have happened since the cache asked.
 	CodeCached = "landfall.lookup.http.cached"
 	// CodePathDoubtful: the answer is "not found", and the row's key or reference brought a slash, a backslash, a percent
@@ -55,8 +48,9 @@ type HTTPOptions struct {
 	Method string
 	// RefHeader and RefPointer: see [egress.RemoteOptions].
 	RefHeader, RefPointer string
-	// Rules say what an answer means. The first that matches decides; if none does, nothing is decided. Required.
-	Rules []Rule
+	// Rules say what an answer means. The first that matches decides; if none does, nothing is decided. At least one is
+	// required.
+	Rules []egress.Rule[outbox.AnswerKind]
 	// Secret is one more header, which replaces one of the same name in Headers. Defaults to none.
 	Secret *secrets.Header
 	// URL is a template: see [ParseTemplate]. Required.
@@ -67,7 +61,7 @@ type HTTPOptions struct {
 type HTTP struct {
 	method   string
 	template Template
-	rules    []rule
+	rules    egress.Rules[outbox.AnswerKind]
 	remote   *egress.Remote
 }
 
@@ -81,7 +75,10 @@ func NewHTTP(o HTTPOptions) (*HTTP, error) {
 	if err != nil {
 		return nil, fmt.Errorf("url: %w", err)
 	}
-	rules, err := compile(o.Rules, method)
+	if err := o.check(method); err != nil {
+		return nil, err
+	}
+	rules, err := egress.CompileRules(o.Rules)
 	if err != nil {
 		return nil, err
 	}
@@ -92,6 +89,21 @@ func NewHTTP(o HTTPOptions) (*HTTP, error) {
 		return nil, fmt.Errorf("lookup of kind http: %w", err)
 	}
 	return &HTTP{method: method, template: template, rules: rules, remote: remote}, nil
+}
+
+func (o HTTPOptions) check(method string) error {
+	if len(o.Rules) == 0 {
+		return errors.New("rules: want at least one; without a rule, no answer decides anything")
+	}
+	for i, r := range o.Rules {
+		switch {
+		case r.NeedsBody() && method == "HEAD":
+			return fmt.Errorf("rule %d: an answer to HEAD has no body; use GET", i+1)
+		case r.Then < outbox.AnswerUnresolved || r.Then > outbox.AnswerNotFound:
+			return fmt.Errorf("rule %d: then: want completed, failed, not_found or unresolved", i+1)
+		}
+	}
+	return nil
 }
 
 // Look makes one request and reports what the rules make of its answer. Nothing is decided
@@ -122,7 +134,7 @@ func (h *HTTP) Look(ctx context.Context, row outbox.Row) outbox.Answer {
 	case x.Stale:
 		return outbox.Answer{Code: statusCode(x.Answer.Status)}
 	}
-	a := judge(h.rules, x.Answer)
+	a := h.judge(x.Answer)
 	switch age := x.Answer.Header.Get("Age"); {
 	case a.Kind == outbox.AnswerNotFound && h.template.doubtful(row):
 		return outbox.Answer{Code: CodePathDoubtful}
@@ -132,6 +144,20 @@ func (h *HTTP) Look(ctx context.Context, row outbox.Row) outbox.Answer {
 		a.Ref = outbox.KeepableRef(h.remote.Ref(x.Answer))
 	}
 	return a
+}
+
+// judge applies the first rule that matches.
+func (h *HTTP) judge(a *egress.Answer) outbox.Answer {
+	kind, number, trouble := h.rules.Match(a)
+	switch {
+	case trouble != "":
+		return outbox.Answer{Code: codePrefix + string(trouble)}
+	case number == 0:
+		return outbox.Answer{Code: statusCode(a.Status)}
+	case kind == outbox.AnswerUnresolved:
+		return outbox.Answer{Code: CodeRule}
+	}
+	return outbox.Answer{Kind: kind}
 }
 
 func statusCode(status int) string { return codePrefix + "status_" + strconv.Itoa(status) }

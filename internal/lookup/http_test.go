@@ -28,11 +28,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+type rule = egress.Rule[outbox.AnswerKind]
+
 // byStatus are rules as a configuration would have them.
-var byStatus = []lookup.Rule{
-	{Status: 200, Pointer: "/status", Equals: "succeeded", Then: outbox.AnswerCompleted},
-	{Status: 200, Pointer: "/status", Equals: "failed", Then: outbox.AnswerFailed},
-	{Status: 404, Then: outbox.AnswerNotFound},
+var byStatus = []rule{
+	{Status: []string{"200"}, Pointer: "/status", Test: egress.Test{OneOf: []string{"succeeded"}}, Then: outbox.AnswerCompleted},
+	{Status: []string{"200"}, Pointer: "/status", Test: egress.Test{OneOf: []string{"failed"}}, Then: outbox.AnswerFailed},
+	{Status: []string{"404"}, Then: outbox.AnswerNotFound},
 }
 
 func newHTTP(t testing.TB, o lookup.HTTPOptions) *lookup.HTTP {
@@ -69,12 +71,13 @@ func says(answer string) func(*egresstest.Conn) {
 func TestHTTPPassesTheSuite(t *testing.T) {
 	t.Parallel()
 	answers := map[lookuptest.Behaviour]string{
-		lookuptest.Failed:   answer(200, `{"status": "failed"}`),
-		lookuptest.NotFound: answer(404, "no such thing"),
-		lookuptest.Open:     answer(200, `{"status": "processing"}`),
-		lookuptest.Breaks:   answer(500, `{"status": "succeeded"}`),
-		lookuptest.Babbles:  answer(200, `<status>succeeded</status>`),
-		lookuptest.Floods:   answer(200, `{"status": "succeeded", "more": "`+strings.Repeat("x", egress.MaxBody)+`"}`),
+		lookuptest.Contradicts: answer(200, `{"status": "succeeded", "status": "failed"}`),
+		lookuptest.Failed:      answer(200, `{"status": "failed"}`),
+		lookuptest.NotFound:    answer(404, "no such thing"),
+		lookuptest.Open:        answer(200, `{"status": "processing"}`),
+		lookuptest.Breaks:      answer(500, `{"status": "succeeded"}`),
+		lookuptest.Babbles:     answer(200, `<status>succeeded</status>`),
+		lookuptest.Floods:      answer(200, `{"status": "succeeded", "more": "`+strings.Repeat("x", egress.MaxBody)+`"}`),
 	}
 	lookuptest.Run(t, "http", func(t *testing.T, b lookuptest.Behaviour) lookuptest.Remote {
 		var mu sync.Mutex
@@ -125,11 +128,13 @@ func TestAnswerDecidesOnlyWhatARuleSays(t *testing.T) {
 	t.Parallel()
 	// wide has rules that would match if an earlier rule failed silently.
 	wide := append(byStatus[:3:3],
-		lookup.Rule{Status: 200, Pointer: "/count", Equals: "0", Then: outbox.AnswerNotFound},
-		lookup.Rule{Status: 200, Pointer: "/items/0/ok", Equals: "true", Then: outbox.AnswerCompleted},
-		lookup.Rule{Status: 202, Then: outbox.AnswerUnresolved},
-		lookup.Rule{Status: 200, Then: outbox.AnswerNotFound},
-		lookup.Rule{Status: 301, Then: outbox.AnswerCompleted},
+		rule{Status: []string{"200"}, Pointer: "/count", Test: egress.Test{OneOf: []string{"0"}}, Then: outbox.AnswerNotFound},
+		rule{Status: []string{"200"}, Pointer: "/items/0/ok", Test: egress.Test{OneOf: []string{"true"}}, Then: outbox.AnswerCompleted},
+		rule{Status: []string{"202"}, Then: outbox.AnswerUnresolved},
+		rule{Status: []string{"410", "3xx"}, Header: "X-Known", HeaderTest: egress.Test{Exists: new(bool)}, Then: outbox.AnswerUnresolved},
+		rule{Status: []string{"4xx"}, Test: egress.Test{Contains: "never seen"}, Then: outbox.AnswerNotFound},
+		rule{Status: []string{"200"}, Then: outbox.AnswerNotFound},
+		rule{Status: []string{"301"}, Then: outbox.AnswerCompleted},
 	)
 	deep := strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)
 	for _, c := range []struct {
@@ -148,11 +153,15 @@ func TestAnswerDecidesOnlyWhatARuleSays(t *testing.T) {
 		{"null", says(answer(200, `{"status": null}`)), outbox.AnswerNotFound, ""},
 		{"another spelling", says(answer(200, `{"status": "Succeeded"}`)), outbox.AnswerNotFound, ""},
 		{"a name in another spelling", says(answer(200, `{"STATUS": "failed"}`)), outbox.AnswerNotFound, ""},
-		{"a status without a rule", says(answer(410, ``)), outbox.AnswerUnresolved, "status_410"},
+		{"a status without a rule", says(answer(501, ``)), outbox.AnswerUnresolved, "status_501"},
+		{"a header that is missing", says(answer(410, `never seen`)), outbox.AnswerUnresolved, "unresolved"},
+		{"a text", says("HTTP/1.1 410 Gone\r\nX-Known: no\r\n\r\n<p>never seen</p>"), outbox.AnswerNotFound, ""},
+		{"another text", says(answer(418, `seen`)), outbox.AnswerUnresolved, "status_418"},
+		{"a text that was cut", says("HTTP/1.1 418 Tea\r\nContent-Length: 100\r\n\r\nnever seen"), outbox.AnswerUnresolved, "body_incomplete"},
 		{"a status of trouble", says(answer(503, `{"status": "failed"}`)), outbox.AnswerUnresolved, "status_503"},
 		{"a rule that decides nothing", says(answer(202, ``)), outbox.AnswerUnresolved, "unresolved"},
-		{"a redirect is not followed", says("HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n"), outbox.AnswerUnresolved, "status_302"},
-		{"a redirect with a rule", says("HTTP/1.1 301 Moved\r\nLocation: /charges/1\r\nContent-Length: 0\r\n\r\n"), outbox.AnswerCompleted, ""},
+		{"a redirect is not followed", says("HTTP/1.1 302 Found\r\nX-Known: yes\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n"), outbox.AnswerUnresolved, "status_302"},
+		{"a redirect with a rule", says("HTTP/1.1 301 Moved\r\nX-Known: yes\r\nLocation: /charges/1\r\nContent-Length: 0\r\n\r\n"), outbox.AnswerCompleted, ""},
 		{"nothing there, says a cache", says("HTTP/1.1 404 Not\r\nAge: 3\r\nContent-Length: 0\r\n\r\n"), outbox.AnswerUnresolved, "cached"},
 		{"nothing there, says a cache that has just asked", says("HTTP/1.1 404 Not\r\nAge: 0\r\nContent-Length: 0\r\n\r\n"), outbox.AnswerNotFound, ""},
 		{"it succeeded, says a cache", says("HTTP/1.1 200 OK\r\nAge: 3\r\n\r\n{\"status\": \"succeeded\"}"), outbox.AnswerCompleted, ""},
@@ -318,7 +327,7 @@ func TestRequestCarriesTheRemotesHeadersAndNothingOfTheRow(t *testing.T) {
 	r.Key, r.Trace, r.Payload, r.Headers = "a/b", trace, []byte("secret"), map[string]string{"X-Row": "secret"}
 	a := newHTTP(t, lookup.HTTPOptions{
 		URL: remote.URL + "/{idempotency_key}", Method: "POST", Headers: map[string]string{"authorization": "Bearer x"},
-		RefPointer: "/id", Rules: []lookup.Rule{{Status: 200, Then: outbox.AnswerCompleted}},
+		RefPointer: "/id", Rules: []rule{{Status: []string{"200"}, Then: outbox.AnswerCompleted}},
 	}).Look(t.Context(), r)
 	remote.Close(t)
 	if a != (outbox.Answer{Kind: outbox.AnswerCompleted}) {
@@ -344,7 +353,7 @@ func TestReferenceIsReadFromAHeader(t *testing.T) {
 	remote := egresstest.Serve(t, says("HTTP/1.1 200 OK\r\nX-Charge: ch_1\r\nContent-Length: 0\r\n\r\n"))
 	for method, want := range map[string]string{"GET": "ch_1", "HEAD": "ch_1"} {
 		a := newHTTP(t, lookup.HTTPOptions{
-			URL: remote.URL + "/{idempotency_key}", Method: method, RefHeader: "X-Charge", Rules: []lookup.Rule{{Status: 200, Then: outbox.AnswerCompleted}},
+			URL: remote.URL + "/{idempotency_key}", Method: method, RefHeader: "X-Charge", Rules: []rule{{Status: []string{"200"}, Then: outbox.AnswerCompleted}},
 		}).Look(t.Context(), row())
 		if a.Kind != outbox.AnswerCompleted || a.Ref != want {
 			t.Errorf("%s: %+v", method, a)
@@ -352,10 +361,24 @@ func TestReferenceIsReadFromAHeader(t *testing.T) {
 	}
 }
 
+func TestAnswerToHEADIsJudgedByItsHeaders(t *testing.T) {
+	t.Parallel()
+	known := func(value string) []rule {
+		return []rule{{Status: []string{"2xx"}, Header: "X-State", HeaderTest: egress.Test{OneOf: []string{value}}, Then: outbox.AnswerFailed}}
+	}
+	remote := egresstest.Serve(t, says("HTTP/1.1 200 OK\r\nX-State: gone\r\nContent-Length: 100\r\n\r\n"))
+	for value, want := range map[string]outbox.Answer{"gone": {Kind: outbox.AnswerFailed}, "Gone": {Code: "landfall.lookup.http.status_200"}} {
+		a := newHTTP(t, lookup.HTTPOptions{URL: remote.URL + "/{idempotency_key}", Method: "HEAD", Rules: known(value)}).Look(t.Context(), row())
+		if a != want {
+			t.Errorf("%s: %+v, want %+v", value, a, want)
+		}
+	}
+}
+
 func TestWrongOptionsAreRefusedWithoutTheirSecrets(t *testing.T) {
 	t.Parallel()
 	const good = "https://remote.test/{idempotency_key}"
-	rules := func(r ...lookup.Rule) []lookup.Rule { return r }
+	rules := func(r ...rule) []rule { return r }
 	for name, o := range map[string]lookup.HTTPOptions{
 		"no URL":                       {Rules: byStatus},
 		"no rules":                     {URL: good},
@@ -372,13 +395,16 @@ func TestWrongOptionsAreRefusedWithoutTheirSecrets(t *testing.T) {
 		"another scheme":               {URL: "ftp://secret/{idempotency_key}", Rules: byStatus},
 		"dots":                         {URL: "https://remote.test/secret/../{idempotency_key}", Rules: byStatus},
 		"another method":               {URL: good, Method: "DELETE", Rules: byStatus},
-		"no status":                    {URL: good, Rules: rules(lookup.Rule{Then: outbox.AnswerNotFound})},
-		"an interim status":            {URL: good, Rules: rules(lookup.Rule{Status: 100, Then: outbox.AnswerNotFound})},
-		"a pointer without value":      {URL: good, Rules: rules(lookup.Rule{Status: 200, Pointer: "/x"})},
-		"a value without pointer":      {URL: good, Rules: rules(lookup.Rule{Status: 200, Equals: "x"})},
-		"a malformed pointer":          {URL: good, Rules: rules(lookup.Rule{Status: 200, Pointer: "x", Equals: "x"})},
+		"no condition":                 {URL: good, Rules: rules(rule{Then: outbox.AnswerNotFound})},
+		"an interim status":            {URL: good, Rules: rules(rule{Status: []string{"100"}, Then: outbox.AnswerNotFound})},
+		"a pointer without value":      {URL: good, Rules: rules(rule{Status: []string{"200"}, Pointer: "/x"})},
+		"a value without pointer":      {URL: good, Rules: rules(rule{Status: []string{"200"}, Test: egress.Test{OneOf: []string{"x"}}})},
+		"a malformed pointer":          {URL: good, Rules: rules(rule{Status: []string{"200"}, Pointer: "x", Test: egress.Test{OneOf: []string{"x"}}})},
+		"a text of HEAD":               {URL: good, Method: "HEAD", Rules: rules(rule{Test: egress.Test{Contains: "x"}})},
+		"a header without a test":      {URL: good, Rules: rules(rule{Header: "X"})},
+		"two tests":                    {URL: good, Rules: rules(rule{Pointer: "/x", Test: egress.Test{OneOf: []string{"x"}, Contains: "x"}})},
 		"a body of HEAD":               {URL: good, Method: "HEAD", Rules: byStatus},
-		"an unknown answer":            {URL: good, Rules: rules(lookup.Rule{Status: 200, Then: 9})},
+		"an unknown answer":            {URL: good, Rules: rules(rule{Status: []string{"200"}, Then: 9})},
 		"two references":               {URL: good, Rules: byStatus, RefHeader: "X", RefPointer: "/x"},
 		"a malformed reference":        {URL: good, Rules: byStatus, RefPointer: "x"},
 		"a header in disguise":         {URL: good, Rules: byStatus, Headers: map[string]string{"X": "a\r\nsecret: b"}},

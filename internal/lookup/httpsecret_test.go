@@ -26,7 +26,7 @@ func (v *vault) GetSecretValue(context.Context, *secretsmanager.GetSecretValueIn
 // Who is refused has learnt nothing, unless the refusal is of today's secret and a rule says what it means.
 func TestRefusalOfARotatedSecretDecidesNothing(t *testing.T) {
 	t.Parallel()
-	rules := []lookup.Rule{{Status: 200, Then: outbox.AnswerCompleted}, {Status: 403, Then: outbox.AnswerNotFound}}
+	rules := []rule{{Status: []string{"200"}, Then: outbox.AnswerCompleted}, {Status: []string{"403"}, Then: outbox.AnswerNotFound}}
 	for _, tc := range []struct {
 		name       string
 		versions   []string

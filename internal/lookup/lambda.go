@@ -3,7 +3,6 @@ package lookup
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"regexp"
 	"time"
 
@@ -80,11 +79,11 @@ var stableCode = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,99}$`)
 
 // understand reads the answer of a function.
 func understand(body []byte) outbox.Answer {
-	document, err := egress.ParseDocument(body)
+	document, trouble := egress.ParseDocument(body)
 	switch {
-	case errors.Is(err, egress.ErrAmbiguous):
+	case trouble == egress.BodyAmbiguous:
 		return outbox.Answer{Code: CodeAnswerAmbiguous}
-	case err != nil:
+	case trouble != "":
 		return outbox.Answer{Code: CodeAnswerInvalid}
 	}
 	object, _ := document.Value.(map[string]any)

@@ -37,11 +37,12 @@ func (f function) Invoke(ctx context.Context, _ string, event []byte) ([]byte, s
 func TestLambdaPassesTheSuite(t *testing.T) {
 	t.Parallel()
 	answers := map[lookuptest.Behaviour]string{
-		lookuptest.Failed:   `{"outcome": "failed"}`,
-		lookuptest.NotFound: `{"outcome": "not_found"}`,
-		lookuptest.Open:     `{"outcome": "unresolved"}`,
-		lookuptest.Babbles:  `"completed"`,
-		lookuptest.Floods:   `{"outcome": "completed", "more": "` + strings.Repeat("x", 6<<20),
+		lookuptest.Contradicts: `{"outcome": "completed", "outcome": "failed"}`,
+		lookuptest.Failed:      `{"outcome": "failed"}`,
+		lookuptest.NotFound:    `{"outcome": "not_found"}`,
+		lookuptest.Open:        `{"outcome": "unresolved"}`,
+		lookuptest.Babbles:     `"completed"`,
+		lookuptest.Floods:      `{"outcome": "completed", "more": "` + strings.Repeat("x", 6<<20),
 	}
 	lookuptest.Run(t, "lambda", func(t *testing.T, b lookuptest.Behaviour) lookuptest.Remote {
 		var mu sync.Mutex

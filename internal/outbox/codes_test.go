@@ -116,6 +116,9 @@ func (s *source) all(t *testing.T) map[string]bool {
 		case "landfall.http.", "landfall.lookup.http.":
 			words = append(append(words, s.words["egress"]...), s.words["secrets"]...)
 			words = append(words, "status_NNN")
+			if prefix == "landfall.http." {
+				words = append(words, "answer_rule_N")
+			}
 		case "landfall.sqs.", "landfall.group.":
 			words = append(append(words, s.words["awscall"]...), "WORD")
 			for code := range s.codes {

@@ -27,6 +27,8 @@ const (
 type HTTPOptions struct {
 	// AllowPrivate: see [egress.Options]. Defaults to false.
 	AllowPrivate bool
+	// Answers say what an answer means, before Statuses. The first rule that matches decides. Defaults to none.
+	Answers []egress.Rule[outbox.OutcomeKind]
 	// Deduplicates says that the remote recognises a repeated key. Its 409 may then speak of the first request with that
 	// key, and is unknown instead of permanent. Defaults to false.
 	Deduplicates bool
@@ -54,6 +56,7 @@ type HTTPOptions struct {
 type HTTP struct {
 	o      HTTPOptions
 	url    *url.URL
+	rules  egress.Rules[outbox.OutcomeKind]
 	remote *egress.Remote
 }
 
@@ -68,13 +71,17 @@ func NewHTTP(o HTTPOptions) (*HTTP, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
+	rules, err := egress.CompileRules(o.Answers)
+	if err != nil {
+		return nil, fmt.Errorf("answers: %w", err)
+	}
 	remote, err := egress.NewRemote(egress.RemoteOptions{
 		AllowPrivate: o.AllowPrivate, Headers: o.Headers, RefHeader: o.RefHeader, RefPointer: o.RefPointer, Secret: o.Secret,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("destination of kind http: %w", err)
 	}
-	return &HTTP{o: o, url: u, remote: remote}, nil
+	return &HTTP{o: o, url: u, rules: rules, remote: remote}, nil
 }
 
 func (o HTTPOptions) check() error {
@@ -107,6 +114,9 @@ func (o HTTPOptions) check() error {
 //	                                answer says when to come back; else permanent
 //	other 4xx with a Retry-After    retryable, even if the Retry-After cannot be read
 //	other 3xx, other 4xx, 501 505   permanent
+//
+// A rule of Answers goes first, then Statuses. A 2xx that came before the request was written to its end is unknown whatever a
+// rule says. So is a 2xx whose body a rule needs and cannot read; of another status the table decides then.
 //
 // A retry waits for as long as the answer asks: its Retry-After or, of a 403 or 429, the reset of its rate limit. Redirects
 // are not followed, whatever the answer says. The codes are listed beside [CodeKeyInvalid].

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/landfall-dev/landfall/internal/egress"
 	"github.com/landfall-dev/landfall/internal/lab/egresstest"
 	"github.com/landfall-dev/landfall/internal/lab/sendertest"
 	"github.com/landfall-dev/landfall/internal/outbox"
@@ -57,13 +58,35 @@ func says(answer string) func(*egresstest.Conn) {
 
 func TestHTTPPassesTheSuite(t *testing.T) {
 	t.Parallel()
-	answers := map[sendertest.Behaviour]string{
-		sendertest.Accepts:    "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n",
-		sendertest.Compresses: "HTTP/1.1 202 Accepted\r\nContent-Encoding: gzip\r\n\r\n" + egresstest.Gzip("{}"),
-		sendertest.Defers:     "HTTP/1.1 429 Too Many\r\nContent-Length: 0\r\n\r\n",
-		sendertest.Refuses:    "HTTP/1.1 422 No\r\nContent-Length: 0\r\n\r\n",
-		sendertest.Fails:      "HTTP/1.1 500 Oh\r\nContent-Length: 0\r\n\r\n",
+	t.Run("answers by status", func(t *testing.T) {
+		passesTheSuite(t, sender.HTTPOptions{Answers: []rule{{Status: []string{"201"}, Pointer: "/ok", Test: egress.Test{OneOf: []string{"true"}}, Then: outbox.KindCompleted}}},
+			map[sendertest.Behaviour]string{
+				sendertest.Accepts:    "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n",
+				sendertest.Compresses: "HTTP/1.1 202 Accepted\r\nContent-Encoding: gzip\r\n\r\n" + egresstest.Gzip("{}"),
+				sendertest.Garbles:    said(201, "", `{"ok": tr`),
+				sendertest.Defers:     "HTTP/1.1 429 Too Many\r\nContent-Length: 0\r\n\r\n",
+				sendertest.Refuses:    "HTTP/1.1 422 No\r\nContent-Length: 0\r\n\r\n",
+				sendertest.Fails:      "HTTP/1.1 500 Oh\r\nContent-Length: 0\r\n\r\n",
+			})
+	})
+	// This remote says everything with 200.
+	word := func(word string, then outbox.OutcomeKind) rule {
+		return rule{Status: []string{"2xx"}, Pointer: "/is", Test: egress.Test{OneOf: []string{word}}, Then: then}
 	}
+	t.Run("answers by body", func(t *testing.T) {
+		passesTheSuite(t, sender.HTTPOptions{Answers: []rule{word("busy", outbox.KindRetryable), word("bad", outbox.KindPermanent), word("lost", outbox.KindUnknown)}},
+			map[sendertest.Behaviour]string{
+				sendertest.Accepts:    said(200, "", `{"is": "done"}`),
+				sendertest.Compresses: "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n" + egresstest.Gzip(`{"is": "done"}`),
+				sendertest.Garbles:    said(200, "", `{"is": "done", "is": "bad"}`),
+				sendertest.Defers:     said(200, "", `{"is": "busy"}`),
+				sendertest.Refuses:    said(200, "", `{"is": "bad"}`),
+				sendertest.Fails:      said(200, "", `{"is": "lost"}`),
+			})
+	})
+}
+
+func passesTheSuite(t *testing.T, o sender.HTTPOptions, answers map[sendertest.Behaviour]string) {
 	sendertest.Run(t, "http", func(t *testing.T, b sendertest.Behaviour) sendertest.Destination {
 		var mu sync.Mutex
 		var bodies []string
@@ -86,8 +109,10 @@ func TestHTTPPassesTheSuite(t *testing.T) {
 		if b == sendertest.Absent {
 			remote.Close(t)
 		}
+		o := o
+		o.URL = remote.URL
 		return sendertest.Destination{
-			Sender:   newHTTP(t, sender.HTTPOptions{URL: remote.URL}),
+			Sender:   newHTTP(t, o),
 			Received: received,
 			Arrived: func() []string {
 				if b != sendertest.Absent {

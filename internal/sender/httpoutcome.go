@@ -9,8 +9,9 @@ import (
 	"github.com/landfall-dev/landfall/internal/outbox"
 )
 
-// The codes of kind http. Besides these there are "landfall.http.status_<status>", for 200 to 599, when a final answer
-// decided, and "landfall.http.<word>" for each word of [egress.Trouble], when there was no answer.
+// The codes of kind http. Besides these there are "landfall.http.status_<status>", for 200 to 599, when the status of a final
+// answer decided, "landfall.http.answer_rule_<number>", when a rule of [HTTPOptions] did (counted from 1), and
+// "landfall.http.<word>" for each word of [egress.Trouble], when there was no answer or a rule could not be held against it.
 const (
 	// CodeKeyInvalid: the idempotency key is not visible ASCII, so no header can carry it. Nothing was sent.
 	CodeKeyInvalid = "landfall.http.key_invalid"
@@ -31,13 +32,13 @@ func (h *HTTP) outcome(x egress.Exchange, now time.Time) outbox.Outcome {
 		return unanswered(x)
 	}
 	ref := outbox.KeepableRef(h.remote.Ref(x.Answer))
-	code := codePrefix + "status_" + strconv.Itoa(x.Answer.Status)
 	later := laterOf(x.Answer.Status, x.Answer.Header, now)
-	switch h.kind(x, later) {
+	kind, code := h.verdict(x, later)
+	if !x.Written && (kind == outbox.KindCompleted || x.Answer.Status/100 == 2) {
+		return outbox.Unknown(ref, CodeEarlyAnswer)
+	}
+	switch kind {
 	case outbox.KindCompleted:
-		if !x.Written {
-			return outbox.Unknown(ref, CodeEarlyAnswer)
-		}
 		return outbox.Completed(ref)
 	case outbox.KindRetryable:
 		return outbox.Retryable(code, later.wait)
@@ -69,12 +70,28 @@ func unanswered(x egress.Exchange) outbox.Outcome {
 // (https://github.com/googleapis/googleapis/blob/master/google/rpc/code.proto).
 const statusCanceled = 499
 
-// kind says what a final answer means.
-func (h *HTTP) kind(x egress.Exchange, later later) outbox.OutcomeKind {
+// verdict says what a final answer means, and by what: a rule, the configured meaning of its status, or the usual one.
+func (h *HTTP) verdict(x egress.Exchange, later later) (_ outbox.OutcomeKind, code string) {
 	status := x.Answer.Status
-	if kind, ok := h.o.Statuses[status]; ok {
-		return kind
+	code = codePrefix + "status_" + strconv.Itoa(status)
+	kind, rule, trouble := h.rules.Match(x.Answer)
+	switch {
+	case trouble != "" && status/100 == 2:
+		return outbox.KindUnknown, codePrefix + string(trouble)
+	case trouble != "":
+		return h.usual(x, later), code
+	case rule > 0:
+		return kind, codePrefix + "answer_rule_" + strconv.Itoa(rule)
 	}
+	if kind, ok := h.o.Statuses[status]; ok {
+		return kind, code
+	}
+	return h.usual(x, later), code
+}
+
+// usual is what a final answer means in HTTP.
+func (h *HTTP) usual(x egress.Exchange, later later) outbox.OutcomeKind {
+	status := x.Answer.Status
 	if x.Stale {
 		return outbox.KindRetryable
 	}

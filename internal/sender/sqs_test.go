@@ -63,6 +63,7 @@ func TestSendersToQueuesPassTheSuite(t *testing.T) {
 	}{
 		sendertest.Accepts:    {200, `{"MessageId": "m-1"}`},
 		sendertest.Compresses: {200, egresstest.Gzip(`{"MessageId": "m-1"}`)},
+		sendertest.Garbles:    {200, `{"MessageId": "m-`},
 		sendertest.Defers:     {400, `{"__type": "com.amazonaws.sqs#RequestThrottled", "message": "slow down"}`},
 		sendertest.Refuses:    {400, `{"__type": "com.amazonaws.sqs#InvalidMessageContents", "message": "no"}`},
 		sendertest.Fails:      {500, `{"__type": "com.amazonaws.sqs#InternalFailure"}`},

@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"github.com/landfall-dev/landfall/internal/config"
+	"github.com/landfall-dev/landfall/internal/egress"
 	"github.com/landfall-dev/landfall/internal/lookup"
 	"github.com/landfall-dev/landfall/internal/outbox"
 	"github.com/landfall-dev/landfall/internal/schema"
@@ -52,13 +53,14 @@ func newHTTP(d config.Destination, r remotes) (outbox.Sender, error) {
 	o := sender.HTTPOptions{
 		AllowPrivate: d.AllowPrivate, Deduplicates: outbox.Window(d.Deduplicates) != outbox.Never,
 		Headers: h.Headers, KeyHeader: h.KeyHeader, Method: h.Method, RowHeaders: h.RowHeaders, Secret: r.header(h.Secret), URL: h.URL,
+		Answers:  rules(h.Answers, outcomes),
 		Statuses: map[int]outbox.OutcomeKind{},
 	}
 	if h.RemoteRef != nil {
 		o.RefHeader, o.RefPointer = h.RemoteRef.Header, h.RemoteRef.Pointer
 	}
 	for status, outcome := range h.Statuses {
-		o.Statuses[status] = outbox.OutcomeKind(outcome)
+		o.Statuses[status] = outcomes[outcome]
 	}
 	return sender.NewHTTP(o)
 }
@@ -77,8 +79,39 @@ func lookupOf(d config.Destination, r remotes) (outbox.Lookup, error) {
 	if h, ok := d.Target.(*config.HTTP); ok && h.RemoteRef != nil {
 		o.RefHeader, o.RefPointer = h.RemoteRef.Header, h.RemoteRef.Pointer
 	}
-	for _, r := range d.Lookup.Rules {
-		o.Rules = append(o.Rules, lookup.Rule{Status: r.Status, Pointer: r.Pointer, Equals: r.Equals, Then: outbox.AnswerKind(r.Then)})
-	}
+	o.Rules = rules(d.Lookup.Rules, answers)
 	return lookup.NewHTTP(o)
+}
+
+// The words of configurations for what answers mean.
+var (
+	outcomes = words(outbox.KindCompleted, outbox.KindRetryable, outbox.KindPermanent, outbox.KindUnknown)
+	answers  = words(outbox.AnswerCompleted, outbox.AnswerFailed, outbox.AnswerNotFound, outbox.AnswerUnresolved)
+)
+
+func words[T fmt.Stringer](kinds ...T) map[string]T {
+	all := map[string]T{}
+	for _, kind := range kinds {
+		all[kind.String()] = kind
+	}
+	return all
+}
+
+// rules are those of a configuration as senders and lookups take them.
+func rules[T any](from []config.Rule, words map[string]T) (all []egress.Rule[T]) {
+	for _, r := range from {
+		rule := egress.Rule[T]{Status: r.Status, Pointer: r.Pointer, Test: test(r.Test), Then: words[r.Then]}
+		if r.Header != nil {
+			rule.Header, rule.HeaderTest = r.Header.Name, test(r.Header.Test)
+		}
+		all = append(all, rule)
+	}
+	return all
+}
+
+func test(t config.Test) egress.Test {
+	if t.Equals != "" {
+		return egress.Test{OneOf: []string{t.Equals}}
+	}
+	return egress.Test{OneOf: t.OneOf, Contains: t.Contains, Exists: t.Exists}
 }

@@ -174,9 +174,9 @@ func (d *document) names(path string, n ast.Node, t *config.Type) map[string]any
 }
 
 // list reads a list.
-func (d *document) list(path string, n *ast.SequenceNode, t *config.Type) []any {
+func (d *document) list(path string, nodes []ast.Node, t *config.Type) []any {
 	read := []any{}
-	for i, n := range n.Values {
+	for i, n := range nodes {
 		e := entry{value: n, path: indexed(path, i)}
 		d.keys[e.path] = beginning(n)
 		value, ok := d.value(e.path, n, t.Of)

@@ -22,7 +22,7 @@ func TestUnknownKeyIsOneErrorThatNamesTheKeyThatWasMeant(t *testing.T) {
 		{"destinations:\n  pay: {http: https://x, deduplicates: never, rules: []}\n", "rules belongs under destinations.NAME.lookup"},
 		{"destinations:\n  pay: {http: https://x, deduplicates: never, lookup: {lamda: f}}\n", "lookup.lamda: unknown key; did you mean lambda?"},
 		{"attempts: 3\ndestinations:\n  pay: {http: https://x, deduplicates: never}\n", "attempts belongs under defaults or destinations.NAME"},
-		{"destinations:\n  pay: {http: https://x, deduplicates: never, colour: blue}\n", "unknown key; allowed keys: allow_private, attempts"},
+		{"destinations:\n  pay: {http: https://x, deduplicates: never, colour: blue}\n", "unknown key; allowed keys: allow_private, answers, attempts"},
 		{"groups: {couriers: {accept: explicit, rout: least_loaded}}\n", "groups.couriers.rout: unknown key; did you mean route?"},
 	} {
 		_, err := yamlconfig.Parse("f", []byte(tt.src))

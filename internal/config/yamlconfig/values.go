@@ -35,7 +35,10 @@ func (d *document) value(path string, n ast.Node, t *config.Type) (value any, ok
 		value = d.scalar(path, n, t)
 	case config.List:
 		if list, is := n.(*ast.SequenceNode); is {
-			return d.list(path, list, t), true
+			return d.list(path, list.Values, t), true
+		}
+		if t.One && isScalar(n) {
+			return d.list(path, []ast.Node{n}, t), true
 		}
 		d.want(path, n, t)
 	case config.Map:

@@ -32,6 +32,8 @@ const (
 	Breaks Behaviour = "breaks"
 	// Babbles: its answer makes no sense.
 	Babbles Behaviour = "babbles"
+	// Contradicts itself: says completed, and under the same name failed.
+	Contradicts Behaviour = "contradicts itself"
 	// Floods: its answer is too large to read.
 	Floods Behaviour = "floods"
 	// Cuts the connection once it is asked.
@@ -58,7 +60,7 @@ func Run(t *testing.T, kind string, make func(*testing.T, Behaviour) Remote) {
 		want      outbox.AnswerKind
 	}{
 		{Completed, outbox.AnswerCompleted}, {Marks, outbox.AnswerCompleted}, {Failed, outbox.AnswerFailed}, {NotFound, outbox.AnswerNotFound},
-		{Open, outbox.AnswerUnresolved}, {Breaks, outbox.AnswerUnresolved}, {Babbles, outbox.AnswerUnresolved}, {Floods, outbox.AnswerUnresolved},
+		{Open, outbox.AnswerUnresolved}, {Breaks, outbox.AnswerUnresolved}, {Babbles, outbox.AnswerUnresolved}, {Floods, outbox.AnswerUnresolved}, {Contradicts, outbox.AnswerUnresolved},
 		{Cuts, outbox.AnswerUnresolved}, {Stalls, outbox.AnswerUnresolved}, {Absent, outbox.AnswerUnresolved},
 	} {
 		t.Run("a remote that "+string(c.behaviour), func(t *testing.T) {

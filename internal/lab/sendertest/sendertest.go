@@ -22,6 +22,8 @@ const (
 	Accepts Behaviour = "accepts"
 	// Compresses: accepts it and says so in gzip, although it was not asked to.
 	Compresses Behaviour = "accepts, and compresses its answer unasked"
+	// Garbles: accepts it and says so in a way that cannot be read.
+	Garbles Behaviour = "accepts, and answers what cannot be read"
 	// Defers it: has not accepted it, and says that it may later.
 	Defers Behaviour = "defers"
 	// Refuses it for good.
@@ -51,8 +53,8 @@ func Run(t *testing.T, kind string, make func(*testing.T, Behaviour) Destination
 		behaviour Behaviour
 		want      outbox.OutcomeKind
 	}{
-		{Accepts, outbox.KindCompleted}, {Compresses, outbox.KindCompleted}, {Defers, outbox.KindRetryable}, {Refuses, outbox.KindPermanent}, {Fails, outbox.KindUnknown},
-		{Cuts, outbox.KindUnknown}, {Stalls, outbox.KindUnknown}, {Absent, outbox.KindRetryable},
+		{Accepts, outbox.KindCompleted}, {Compresses, outbox.KindCompleted}, {Garbles, outbox.KindUnknown}, {Defers, outbox.KindRetryable},
+		{Refuses, outbox.KindPermanent}, {Fails, outbox.KindUnknown}, {Cuts, outbox.KindUnknown}, {Stalls, outbox.KindUnknown}, {Absent, outbox.KindRetryable},
 	} {
 		t.Run("a remote that "+string(tc.behaviour), func(t *testing.T) {
 			t.Parallel()
