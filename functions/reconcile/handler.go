@@ -38,7 +38,7 @@ func (h *handler) handle(ctx context.Context, event json.RawMessage) (answer, er
 	observer := h.function.Observer(requestID)
 	reconciler := outbox.Reconciler{
 		Store: h.function.Store, Destinations: h.function.Destinations, Concurrency: h.function.Config.Concurrency,
-		Observer: observer, Part: partition.Part, Of: partition.Of,
+		Observer: observer, Clock: h.function.Clock(observer), Part: partition.Part, Of: partition.Of,
 	}
 	report, err := reconciler.RunOnce(ctx)
 	return answer{

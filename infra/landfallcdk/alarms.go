@@ -109,6 +109,12 @@ func (b *builder) functionAlarms(f function) {
 	if f.parts > 0 {
 		b.silentAlarm(f, made.MetricInvocations(five("Sum")))
 	}
+	if f.name != "route" { // it compares no times of rows
+		b.raise(alarm{
+			id: "ClockOff-" + f.name, metric: b.metric("Function", f.name, "ClockOff", "Sum", 5*time.Minute), periods: 1, runbook: "clock-off",
+			meaning: fmt.Sprintf("The clock of a process of %s is off by more than 2.5 s. It claims and asks nothing.", f.name),
+		})
+	}
 	b.raise(alarm{
 		id: "FunctionThrottled-" + f.name, metric: made.MetricThrottles(five("Sum")), periods: 1, runbook: "function-throttled",
 		meaning: fmt.Sprintf("Lambda refused to run %s, because no concurrency was left.", f.name),
@@ -148,10 +154,14 @@ func (b *builder) raise(a alarm) {
 	b.made.Alarms = append(b.made.Alarms, made)
 }
 
-// destinationMetric is one of those in docs/metrics.md.
 func (b *builder) destinationMetric(destination, name, statistic string, per time.Duration) awscloudwatch.IMetric {
+	return b.metric("Destination", destination, name, statistic, per)
+}
+
+// metric is one of those in docs/metrics.md.
+func (b *builder) metric(dimension, value, name, statistic string, per time.Duration) awscloudwatch.IMetric {
 	return awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
-		DimensionsMap: &map[string]*string{"Destination": jsii.String(destination)},
+		DimensionsMap: &map[string]*string{dimension: jsii.String(value)},
 		MetricName:    jsii.String(name),
 		Namespace:     jsii.String(b.namespace()),
 		Period:        period(per),

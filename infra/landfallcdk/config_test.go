@@ -77,7 +77,7 @@ func TestLargestStackFitsIntoCloudFormation(t *testing.T) {
 	if n := len(got.Resources); n > 500 {
 		t.Errorf("%d resources, CloudFormation allows 500", n)
 	}
-	if n := len(got.all("CloudWatch::Alarm")); n != 3*landfallcdk.MaxDestinations+12 {
+	if n := len(got.all("CloudWatch::Alarm")); n != 3*landfallcdk.MaxDestinations+15 {
 		t.Errorf("%d alarms", n)
 	}
 }

@@ -27,6 +27,9 @@ const other = "other"
 
 // Config says where an Observer writes, and what.
 type Config struct {
+	// Function is the name of the function, for metrics about its process. Defaults to "other".
+	Function string
+
 	// Destinations are the names that may appear; any other destination appears as "other".
 	Destinations []string
 
@@ -58,13 +61,14 @@ type Observer struct {
 	mu     sync.Mutex
 	totals map[string]*totals // by destination
 	routed map[string]*routed // by group
+	own    processTotals
 }
 
 var _ outbox.Observer = (*Observer)(nil)
 
 // New returns an Observer. The caller flushes it at the end of the invocation.
 func New(c Config) *Observer {
-	c.Namespace = cmp.Or(c.Namespace, DefaultNamespace)
+	c.Namespace, c.Function = cmp.Or(c.Namespace, DefaultNamespace), cmp.Or(c.Function, other)
 	if c.Metrics == nil {
 		c.Metrics = io.Discard
 	}
@@ -94,6 +98,18 @@ func (o *Observer) Walked(w outbox.Walk) {
 	o.add(w.Lane.Destination, func(t *totals) { t.walked(w) })
 }
 
+// ClockOff counts and logs, once until the next Flush, that the process's clock is off and the invocation therefore does
+// nothing more. err says by how much.
+func (o *Observer) ClockOff(err error) {
+	o.mu.Lock()
+	first := o.own.clockOff == 0
+	o.own.clockOff = 1
+	o.mu.Unlock()
+	if first {
+		o.config.Logger.Error("the clock is off", "error", err.Error())
+	}
+}
+
 func (o *Observer) add(destination string, to func(*totals)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -111,12 +127,12 @@ func (o *Observer) destination(name string) string {
 	return other
 }
 
-// Flush writes the metrics of everything that happened since the last Flush, in one Write: one line per destination and per
-// group, or more if the measured times do not fit into one.
+// Flush writes the metrics of everything that happened since the last Flush, in one Write: one line per destination, per
+// group and for the process itself, or more if the measured times do not fit into one.
 func (o *Observer) Flush() error {
 	o.mu.Lock()
-	happened, messages := o.totals, o.routed
-	o.totals, o.routed = make(map[string]*totals), make(map[string]*routed)
+	happened, messages, own := o.totals, o.routed, o.own
+	o.totals, o.routed, o.own = make(map[string]*totals), make(map[string]*routed), processTotals{}
 	o.mu.Unlock()
 
 	var out bytes.Buffer
@@ -129,6 +145,9 @@ func (o *Observer) Flush() error {
 		if err := o.write(&out, "Group", group, measured(messageMetrics, messages[group])); err != nil {
 			return err
 		}
+	}
+	if err := o.write(&out, "Function", o.config.Function, measured(processMetrics, &own)); err != nil {
+		return err
 	}
 	if out.Len() == 0 {
 		return nil

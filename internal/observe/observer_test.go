@@ -276,3 +276,27 @@ func ExampleObserver() {
 	fmt.Println(line)
 	// Output: map[Attempts:1 Completed:1 Destination:charge Latency:80]
 }
+
+func TestClockThatIsOffIsCountedAndLoggedOnceForEachFlush(t *testing.T) {
+	t.Parallel()
+	var log, out bytes.Buffer
+	o := New(Config{Function: "stream", Logger: quiet(&log), Metrics: &out})
+	for range 2 {
+		o.ClockOff(errors.New("4 s ahead"))
+		o.ClockOff(errors.New("4 s ahead"))
+		if err := o.Flush(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := o.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	const line = `{"level":"ERROR","msg":"the clock is off","error":"4 s ahead"}` + "\n"
+	if log.String() != line+line {
+		t.Errorf("logged %s", &log)
+	}
+	documents := checked(t, out.Bytes())
+	if len(documents) != 2 || documents[0]["ClockOff"] != 1.0 || documents[0]["Function"] != "stream" {
+		t.Errorf("metrics %v", documents)
+	}
+}

@@ -44,7 +44,8 @@ func TestThePageListsEveryMetricAndNoOther(t *testing.T) {
 	page, code := documented(t), map[string]string{}
 	names(code, "Destination", rowMetrics)
 	names(code, "Group", messageMetrics)
-	if len(code) != len(rowMetrics)+len(messageMetrics) {
+	names(code, "Function", processMetrics)
+	if len(code) != len(rowMetrics)+len(messageMetrics)+len(processMetrics) {
 		t.Error("two metrics have the same name")
 	}
 	for name, unit := range code {

@@ -93,6 +93,14 @@ var rowMetrics = []metricOf[totals]{
 	{"HeldRows", count, func(t *totals) []float64 { return counter(t.held) }},
 }
 
+// processTotals are an invocation's facts about its own process.
+type processTotals struct{ clockOff int }
+
+// processMetrics are the metrics of a process, as docs/metrics.md has them.
+var processMetrics = []metricOf[processTotals]{
+	{"ClockOff", count, func(t *processTotals) []float64 { return counter(t.clockOff) }},
+}
+
 // count is a gauge, which is written even when it is 0: an alarm then sees that the lane was walked.
 func (l *laneTotals) count() []float64 {
 	if l == nil {

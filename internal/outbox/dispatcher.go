@@ -35,6 +35,13 @@ type Sender interface {
 	Send(ctx context.Context, row Row) Outcome
 }
 
+// Clock says whether this process's own clock may be compared with the times in rows. Every fence by time assumes that two
+// clocks differ by less than [SkewMargin].
+type Clock interface {
+	// Trusted returns nil, or an error that says how far the clock, which reads now, is off. It must not block.
+	Trusted(now time.Time) error
+}
+
 // Destination is where rows of one name go. The dispatcher needs its sender, the reconciler its lookup.
 type Destination struct {
 	Name   string
@@ -111,6 +118,9 @@ type Dispatcher struct {
 	Observer  Observer
 	// Now is the clock; timers are real. Defaults to time.Now. Readings are cut to the millisecond.
 	Now func() time.Time
+	// Clock watches Now: while it is not trusted, nothing is claimed or ended, what is in flight is settled, and the run's
+	// error says so. Nil: Now is always trusted.
+	Clock Clock
 	// Rand is where tokens come from. Defaults to crypto/rand.Reader.
 	Rand io.Reader
 	// Part of Of restricts a sweep to a part of all lanes; the parts 0 to Of-1 are disjoint and

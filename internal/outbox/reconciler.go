@@ -62,6 +62,9 @@ type Reconciler struct {
 	Observer    ReconcileObserver
 	// Now is the clock; timers are real. Defaults to time.Now. Readings are cut to the millisecond.
 	Now func() time.Time
+	// Clock watches Now: while it is not trusted, no row is asked about, and of the answers in flight only Completed is
+	// settled, which no time decides; the run's error says so. Nil: Now is always trusted.
+	Clock Clock
 	// Part of Of restricts a run to a part of all lanes, as in [Dispatcher].
 	Part, Of int
 }
@@ -75,7 +78,8 @@ type ReconcileReport struct {
 	Unresolved []ID
 	// WithoutLookup rows wait for a person: their remote cannot be asked.
 	WithoutLookup []ID
-	// Skipped rows needed nothing: the index was stale, it was too early, or another process was faster.
+	// Skipped rows needed nothing (the index was stale, it was too early, or another process was faster), or this process's
+	// clock was off.
 	Skipped []ID
 }
 
@@ -95,7 +99,7 @@ func (r *Reconciler) RunOnce(ctx context.Context) (ReconcileReport, error) {
 	asking, stop := context.WithTimeout(ctx, SweepFor)
 	defer stop()
 	run := &reconcilerRun{
-		reconciler: r, ctx: ctx, asking: asking,
+		reconciler: r, ctx: ctx, asking: asking, stop: stop,
 		slots: newSlots(cmp.Or(r.Concurrency, DefaultTotalConcurrency), r.Destinations, func(d Destination) bool { return d.Lookup == nil }),
 	}
 	var walks sync.WaitGroup // destinations do not wait for each other
@@ -120,8 +124,10 @@ type reconcilerRun struct {
 	reconciler *Reconciler
 	ctx        context.Context
 	// asking ends when the run stops asking; what is in flight then is still settled.
-	asking context.Context
-	slots  *slots
+	asking   context.Context
+	stop     context.CancelFunc // ends asking
+	clockOff sync.Once          // reported
+	slots    *slots
 
 	mu     sync.Mutex
 	report ReconcileReport
@@ -129,6 +135,19 @@ type reconcilerRun struct {
 }
 
 func (r *reconcilerRun) now() time.Time { return readClock(r.reconciler.Now) }
+
+// trusted reports whether the own clock may decide about a row now. If not, the run stops asking.
+func (r *reconcilerRun) trusted() bool {
+	err := trusted(r.reconciler.Clock, r.now())
+	if err != nil {
+		r.clockOff.Do(func() { r.fail(err) })
+		r.stop()
+	}
+	return err == nil
+}
+
+// errClockOff is why an answer was not settled.
+var errClockOff = errors.New("this process's clock is off: the remote is asked again by a later run")
 
 // hasTime reports whether another row may be asked about: the run asks, and the invocation has time for
 // a lookup and a settlement.
@@ -211,6 +230,9 @@ func (w *unknownWalk) reconcile(id ID) {
 			w.run.fail(err)
 		}
 		return
+	case !w.run.trusted():
+		w.file(&report.Skipped, id, 0)
+		return
 	case row.Destination != w.to.Name && row.Unreadable == nil:
 		row.Unreadable = errMisplaced
 	}
@@ -219,6 +241,8 @@ func (w *unknownWalk) reconcile(id ID) {
 	switch {
 	case look.Step == AwaitPerson:
 		list = &report.WithoutLookup
+	case errors.Is(look.Err, errClockOff): // the run's error says so already
+		list = &report.Unresolved
 	case look.Err != nil && !errors.Is(look.Err, ErrConflict):
 		w.run.fail(look.Err)
 		list = &report.Unresolved
@@ -257,13 +281,21 @@ func (w *unknownWalk) look(row Row) Look {
 		return look
 	}
 	look.Code, look.Cause = step.Settlement.Code, step.Settlement.Cause
-	if look.Err = settleFor(w.run.ctx, w.run.reconciler.Store, step.Settlement, ClaimMargin); look.Err == nil {
+	if look.Err = w.settle(look.Answer, step.Settlement); look.Err == nil {
 		look.Status = step.Settlement.Status
 	}
 	if w.run.reconciler.Observer != nil {
 		w.run.reconciler.Observer.Looked(look)
 	}
 	return look
+}
+
+// settle writes what became of a row. Only that the effect happened is as true by a clock that turned out to be off.
+func (w *unknownWalk) settle(a Answer, s Settlement) error {
+	if a.Kind != AnswerCompleted && !w.run.trusted() {
+		return errClockOff
+	}
+	return settleFor(w.run.ctx, w.run.reconciler.Store, s, ClaimMargin)
 }
 
 // file notes what became of a row, and for how long it could have been asked about.

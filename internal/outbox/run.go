@@ -24,6 +24,8 @@ type run struct {
 	ctx        context.Context
 	// claiming ends when the run stops claiming; what is in flight then is still settled.
 	claiming     context.Context
+	stop         context.CancelFunc // ends claiming
+	clockOff     sync.Once          // reported
 	claimFor     time.Duration
 	begun        time.Time
 	slots        *slots
@@ -75,7 +77,7 @@ func newRun(ctx context.Context, d *Dispatcher, claimFor time.Duration, idle fun
 func (r *run) eachDestination(step func(*destinationRun)) {
 	claiming, cancel := context.WithDeadline(r.ctx, r.begun.Add(r.claimFor))
 	defer cancel()
-	r.claiming = claiming
+	r.claiming, r.stop = claiming, cancel
 	var all sync.WaitGroup
 	for _, d := range r.destinations {
 		all.Go(func() {
@@ -121,6 +123,16 @@ func (d *destinationRun) hasTime() bool {
 }
 
 func (r *run) now() time.Time { return readClock(r.dispatcher.Now) }
+
+// trusted reports whether the own clock may decide about a row now. If not, the run stops claiming.
+func (r *run) trusted() bool {
+	err := trusted(r.dispatcher.Clock, r.now())
+	if err != nil {
+		r.clockOff.Do(func() { r.fail(err) })
+		r.stop()
+	}
+	return err == nil
+}
 
 // fail notes what kept the run from listing or claiming.
 func (r *run) fail(err error) {
@@ -271,6 +283,14 @@ func readClock(now func() time.Time) time.Time {
 		now = time.Now
 	}
 	return now().Truncate(time.Millisecond)
+}
+
+// trusted asks a clock, if there is one to ask.
+func trusted(clock Clock, now time.Time) error {
+	if clock == nil {
+		return nil
+	}
+	return clock.Trusted(now)
 }
 
 // remaining is how much of the invocation is left.

@@ -23,7 +23,7 @@ func (f *Function) Dispatcher(ctx context.Context) (*outbox.Dispatcher, *observe
 	observer := f.Observer(requestID)
 	return &outbox.Dispatcher{
 		Store: f.Store, Destinations: destinations, Concurrency: f.Config.Concurrency, ClaimedBy: requestID, Observer: observer,
-		Stalls: &f.stalls,
+		Stalls: &f.stalls, Clock: f.Clock(observer),
 	}, observer, nil
 }
 

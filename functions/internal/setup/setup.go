@@ -15,6 +15,7 @@ import (
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/landfall-dev/landfall/internal/clock"
 	"github.com/landfall-dev/landfall/internal/config"
 	"github.com/landfall-dev/landfall/internal/observe"
 	"github.com/landfall-dev/landfall/internal/outbox"
@@ -33,7 +34,9 @@ type Function struct {
 	Store        *outboxdb.Store
 	Controls     *outboxdb.Gate
 	Logger       *slog.Logger
+	name         string
 	stalls       outbox.Stalls
+	clock        clock.Watch
 }
 
 // Load reads the configuration and makes the clients of the named function. Call it once, when the process starts.
@@ -50,16 +53,13 @@ func Load(ctx context.Context, name string) (*Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	tables := dynamodb.NewFromConfig(sdk)
 	logger := observe.NewLogger(os.Stdout, name, os.Getenv("AWS_LAMBDA_LOG_LEVEL"))
+	f := &Function{Config: cfg, Destinations: all, Logger: logger, name: name}
+	tables := dynamodb.NewFromConfig(sdk, func(o *dynamodb.Options) { o.APIOptions = append(o.APIOptions, f.clock.Option) })
+	f.Store = outboxdb.New(tables, cmp.Or(os.Getenv(schema.OutboxTableEnv), schema.OutboxTable))
 	controls := outboxdb.NewControls(tables, cmp.Or(os.Getenv(schema.ControlTableEnv), schema.ControlTable))
-	return &Function{
-		Config:       cfg,
-		Destinations: all,
-		Store:        outboxdb.New(tables, cmp.Or(os.Getenv(schema.OutboxTableEnv), schema.OutboxTable)),
-		Controls:     &outboxdb.Gate{Reader: controls, Logger: logger},
-		Logger:       logger,
-	}, nil
+	f.Controls = &outboxdb.Gate{Reader: controls, Logger: logger}
+	return f, nil
 }
 
 // configPath is the path of the configuration: beside the binary, unless a variable says otherwise.
@@ -73,7 +73,7 @@ func configPath() string {
 // Observer returns the observer of one invocation; the caller flushes it.
 func (f *Function) Observer(requestID string) *observe.Observer {
 	return observe.New(observe.Config{
-		Destinations: f.Config.Names(), LogSuccesses: f.Config.LogSuccesses,
+		Function: f.name, Destinations: f.Config.Names(), LogSuccesses: f.Config.LogSuccesses,
 		Logger: f.Logger, Metrics: os.Stdout, Namespace: os.Getenv(schema.MetricsNamespaceEnv), RequestID: requestID,
 	})
 }

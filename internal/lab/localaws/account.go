@@ -130,7 +130,7 @@ func (a *Account) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{
 		Status: fmt.Sprint(answer.Status, " ", http.StatusText(answer.Status)), StatusCode: answer.Status,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: answer.Header, Body: io.NopCloser(bytes.NewReader(answer.Body)), ContentLength: int64(len(answer.Body)),
+		Header: dated(answer.Header), Body: io.NopCloser(bytes.NewReader(answer.Body)), ContentLength: int64(len(answer.Body)),
 		Request: r,
 	}, nil
 }
@@ -148,11 +148,18 @@ func (a *Account) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil { // the answer is lost, or the caller is gone
 		panic(http.ErrAbortHandler)
 	}
-	for name, values := range answer.Header {
+	for name, values := range dated(answer.Header) {
 		w.Header()[name] = values
 	}
 	w.WriteHeader(answer.Status)
 	_, _ = w.Write(answer.Body) // the caller may be gone
+}
+
+// dated adds the Date of an answer that leaves now, as every service of AWS writes it: whole seconds, cut. It is the account's own
+// clock, virtual where that is.
+func dated(h http.Header) http.Header {
+	h.Set("Date", time.Now().UTC().Format(http.TimeFormat))
+	return h
 }
 
 // exchange answers a request, after the latencies that the plan asks for. An error means that there is no answer.

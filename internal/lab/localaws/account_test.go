@@ -569,3 +569,33 @@ func FuzzRequestIsAlwaysAnswered(f *testing.F) {
 		}
 	})
 }
+
+// TestEveryAnswerHasTheDateOfTheAccountsClock asks every service, in vain and not, with and without sockets.
+func TestEveryAnswerHasTheDateOfTheAccountsClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		account := localaws.New(localaws.Options{})
+		time.Sleep(90*time.Minute + 1999*time.Millisecond)
+		want := time.Now().Truncate(time.Second)
+		for target, status := range map[string]int{
+			"DynamoDB_20120810.ListTables": 200, "DynamoDB_20120810.DescribeTable": 400, "DynamoDBStreams_20120810.ListStreams": 200,
+			"AmazonSQS.ListQueues": 200, "secretsmanager.GetSecretValue": 400, "Unknown_1.Operation": 400,
+		} {
+			request := func() *http.Request {
+				r := httptest.NewRequest(http.MethodPost, "http://localhost/", strings.NewReader("{}"))
+				r.Header.Set("X-Amz-Target", target)
+				return r
+			}
+			direct, err := account.RoundTrip(request())
+			if err != nil {
+				t.Fatal(err)
+			}
+			served := httptest.NewRecorder()
+			account.ServeHTTP(served, request())
+			for _, answer := range []*http.Response{direct, served.Result()} {
+				if got, err := http.ParseTime(answer.Header.Get("Date")); err != nil || !got.Equal(want) || answer.StatusCode != status {
+					t.Errorf("%s: %d at %v (%v), want %d at %v", target, answer.StatusCode, got, err, status, want)
+				}
+			}
+		}
+	})
+}
