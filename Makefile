@@ -30,8 +30,8 @@ build: go $(FUNCTIONS:%=dist/%/bootstrap) ## Build the functions for Lambda (dis
 dist/%/bootstrap: FORCE
 	CGO_ENABLED=0 GOOS=linux GOARCH=$(GOARCH_LAMBDA) $(GO) build -trimpath -buildvcs=false -ldflags='-s -w' -tags=lambda.norpc -o $@ ./functions/$*
 
-synth: build node_modules/.package-lock.json ## Make the CloudFormation template from landfall.yaml (needs Node.js)
-	npx cdk synth --quiet $(ARGS)
+synth: build node_modules/.package-lock.json ## Make the CloudFormation template of a dev stage from landfall.yaml (needs Node.js)
+	npx cdk synth --quiet -c stage=dev $(ARGS)
 
 node_modules/.package-lock.json: package-lock.json
 	@$(NODE) || { echo "install Node.js 20 or newer for the CDK (22 is recommended): https://nodejs.org"; exit 1; }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	dynamodbtypes "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
@@ -40,7 +41,9 @@ type updatesOnly struct{ client ReceiptsClient }
 
 var errRouterOnly = errors.New("consumer: only the router reads and puts receipts")
 
+// UpdateItem does not ask for the receipt after the update: the policy of a single consumer forbids it.
 func (u updatesOnly) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, options ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	in.ReturnValues = dynamodbtypes.ReturnValueNone
 	return u.client.UpdateItem(ctx, in, options...)
 }
 

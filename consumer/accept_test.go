@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os/exec"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -246,5 +249,48 @@ func TestPackageImportsNoRouter(t *testing.T) {
 		if strings.Contains(string(out), heavy) {
 			t.Errorf("the package depends on %s", heavy)
 		}
+	}
+}
+
+// recorded keeps the updates that a consumer asks for.
+type recorded struct {
+	consumer.ReceiptsClient
+	updates []*dynamodb.UpdateItemInput
+}
+
+func (r *recorded) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, options ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	r.updates = append(r.updates, in)
+	return r.ReceiptsClient.UpdateItem(ctx, in, options...)
+}
+
+// TestConsumersAskForNoMoreThanTheirPolicyAllows: the policy of a single consumer lists what they may name and be told.
+func TestConsumersAskForNoMoreThanTheirPolicyAllows(t *testing.T) {
+	t.Parallel()
+	w := newWorkplace(t)
+	r := &recorded{ReceiptsClient: w.Receipts}
+	c := consumer.New(r, w.Queues, w.config())
+	w.send("one")
+	w.must(c.Accept(t.Context(), w.copy()))
+	w.send("two")
+	w.must(c.Decline(t.Context(), w.copy()))
+	named := map[string]bool{}
+	for _, in := range r.updates {
+		if in.ReturnValues != dynamodbtypes.ReturnValueNone {
+			t.Errorf("it asks for %s", in.ReturnValues)
+		}
+		for name := range in.Key {
+			named[name] = true
+		}
+		for _, word := range regexp.MustCompile(`[#:]?\b[a-z_]{2,}\b`).FindAllString(*in.UpdateExpression+" "+*in.ConditionExpression, -1) {
+			if full, ok := in.ExpressionAttributeNames[word]; ok {
+				word = full
+			}
+			if word != "attribute_not_exists" && word[0] != ':' {
+				named[word] = true
+			}
+		}
+	}
+	if got := slices.Sorted(maps.Keys(named)); len(r.updates) != 2 || !slices.Equal(got, schema.ConsumerAttributes()) {
+		t.Errorf("%d updates name %q, the policy allows %q", len(r.updates), got, schema.ConsumerAttributes())
 	}
 }

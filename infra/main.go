@@ -5,10 +5,12 @@ package main
 import (
 	"fmt"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/jsii-runtime-go"
@@ -41,13 +43,15 @@ func addStack(app awscdk.App) error {
 	c := &settings{app: app}
 	stage := landfallcdk.Stage(c.text("stage", string(landfallcdk.Prod)))
 	props := landfallcdk.Props{
-		ConfigFile:       c.text("config", "landfall.yaml"),
-		ConsumerTargets:  c.list("consumer_targets"),
-		Dist:             c.text("dist", landfallcdk.DefaultDist),
-		MemoryMiB:        c.number("memory"),
-		OwnedQueues:      c.choice("owned_queues"),
-		ShareConcurrency: c.choice("share_concurrency"),
-		Stage:            stage,
+		ConfigFile:                c.text("config", "landfall.yaml"),
+		ConsumerTargets:           c.list("consumer_targets"),
+		DestinationWriterPolicies: c.choice("destination_writer_policies"),
+		Dist:                      c.text("dist", landfallcdk.DefaultDist),
+		GroupPoliciesOnly:         c.choice("group_policies_only"),
+		MemoryMiB:                 c.number("memory"),
+		OwnedQueues:               c.choice("owned_queues"),
+		ShareConcurrency:          c.choice("share_concurrency"),
+		Stage:                     stage,
 	}
 	switch arch := c.text("architecture", "arm64"); arch {
 	case "arm64":
@@ -58,7 +62,10 @@ func addStack(app awscdk.App) error {
 		return fmt.Errorf("architecture %q: allowed are arm64, amd64", arch)
 	}
 	name := c.text("stack", "landfall-"+string(stage))
-	topic := c.text("alarm_topic", "")
+	topic, key := c.text("alarm_topic", ""), c.text("encryption_key", "")
+	if key != "" && !keyARN.MatchString(key) {
+		return fmt.Errorf("-c encryption_key=%s: want the ARN of a KMS key, arn:aws:kms:REGION:ACCOUNT:key/ID", key)
+	}
 	if c.err != nil {
 		return c.err
 	}
@@ -72,9 +79,15 @@ func addStack(app awscdk.App) error {
 	} else if stage == landfallcdk.Prod {
 		awscdk.Annotations_Of(stack).AddWarningV2(jsii.String("landfall:alarms"), jsii.String("The alarms notify no one: set a topic with -c alarm_topic=ARN."), nil)
 	}
+	if key != "" {
+		props.EncryptionKey = awskms.Key_FromKeyArn(stack, jsii.String("EncryptionKey"), jsii.String(key))
+	}
 	_, err := landfallcdk.NewLandfall(stack, "Landfall", props)
 	return err
 }
+
+// keyARN is the ARN of a key, and not of an alias, which IAM's policies cannot name.
+var keyARN = regexp.MustCompile(`^arn:[a-z-]+:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9-]+$`)
 
 // settings reads the context and keeps the first error.
 type settings struct {

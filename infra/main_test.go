@@ -31,7 +31,9 @@ func TestWrongContextIsRefused(t *testing.T) {
 		"negative memory":   {map[string]any{"memory": "-1"}, "want a whole number"},
 		"a list for text":   {map[string]any{"config": []any{"a"}}, "-c config: want text"},
 		"missing file":      {map[string]any{"config": "nowhere.yaml"}, "nowhere.yaml"},
-		"missing functions": {map[string]any{"config": "../landfall.yaml", "dist": "nowhere"}, "run make build"},
+		"missing functions": {map[string]any{"config": "../landfall.yaml", "stage": "dev", "dist": "nowhere"}, "run make build"},
+		"the example":       {map[string]any{"config": "../landfall.yaml"}, "destinations.charge.http: 127.0.0.1 is the machine itself"},
+		"not a key's ARN":   {map[string]any{"encryption_key": "alias/mine"}, "-c encryption_key=alias/mine: want the ARN of a KMS key"},
 		"a target's kind":   {map[string]any{"config": "../landfall.yaml", "consumer_targets": "sqs:courier-*,courier"}, `consumer target "courier": want sqs: or lambda:`},
 		"any target":        {map[string]any{"config": "../landfall.yaml", "consumer_targets": "sqs:*"}, `consumer target "sqs:*" would let messages be sent to anything`},
 		"owned or not":      {map[string]any{"owned_queues": "some"}, "-c owned_queues=some: allowed are true, false"},
@@ -57,11 +59,12 @@ func TestContextSetsNameProtectionAndWarning(t *testing.T) {
 		"dev":     {map[string]any{"stage": "dev"}, "landfall-dev", false, false},
 		"all": {map[string]any{
 			"stack": "shop-outbox", "alarm_topic": "arn:aws:sns:eu-central-1:123456789012:t", "memory": "256", "share_concurrency": true,
-			"owned_queues": "true", "consumer_targets": "sqs:courier-*,lambda:robot",
+			"owned_queues": "true", "consumer_targets": "sqs:courier-*,lambda:robot", "destination_writer_policies": true,
+			"encryption_key": "arn:aws:kms:eu-central-1:123456789012:key/0a1b2c3d-0000-4000-8000-000000000000",
 		}, "shop-outbox", true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c.context["config"], c.context["dist"] = "../landfall.yaml", dist(t)
+			c.context["config"], c.context["dist"] = deployable(t), dist(t)
 			app := awscdk.NewApp(&awscdk.AppProps{Outdir: jsii.String(t.TempDir()), Context: &c.context})
 			if err := addStack(app); err != nil {
 				t.Fatal(err)
@@ -78,6 +81,16 @@ func TestContextSetsNameProtectionAndWarning(t *testing.T) {
 			}
 		})
 	}
+}
+
+// deployable is a configuration that prod accepts, unlike the example.
+func deployable(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "landfall.yaml")
+	if err := os.WriteFile(path, []byte("destinations:\n  mail: {http: \"https://mail.example.com/\", deduplicates: never}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // dist has files that look like programs for arm64.

@@ -57,6 +57,9 @@ func (a *app) validate(path string, rate float64) error {
 	for _, warning := range cfg.Warnings() {
 		fmt.Fprintf(a.stderr, "%s: warning: %s\n", printable(path), warning)
 	}
+	for _, p := range cfg.Unreachable(false) {
+		fmt.Fprintf(a.stderr, "%s: warning: %s: %s\n", printable(path), p.Path, p.Message)
+	}
 	if a.output == inJSON {
 		resolved, err := cfg.Resolved()
 		if err != nil {

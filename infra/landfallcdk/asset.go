@@ -13,10 +13,11 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/jsii-runtime-go"
 
+	"github.com/landfall-dev/landfall/internal/config"
 	"github.com/landfall-dev/landfall/internal/schema"
 )
 
-// asset is a function's code: its binary and the resolved configuration beside it. Its hash depends on these two files
+// asset is a function's code: its binary and the resolved configuration that it needs beside it. Its hash depends on these two files
 // alone.
 func (b *builder) asset(name string) (awslambda.Code, error) {
 	binary := filepath.Join(b.props.Dist, name, "bootstrap")
@@ -30,10 +31,24 @@ func (b *builder) asset(name string) (awslambda.Code, error) {
 	if err := copyProgram(filepath.Join(folder, "bootstrap"), binary); err != nil {
 		return nil, fmt.Errorf("prepare function %s: %w", name, err)
 	}
-	if err := os.WriteFile(filepath.Join(folder, schema.ConfigFile), b.resolved, 0o644); err != nil {
+	resolved, err := b.resolvedFor(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(folder, schema.ConfigFile), resolved, 0o644); err != nil {
 		return nil, fmt.Errorf("prepare function %s: %w", name, err)
 	}
 	return awslambda.Code_FromAsset(jsii.String(folder), nil), nil
+}
+
+// resolvedFor is the configuration that a function reads. Route's has no destinations: it does not need their headers.
+func (b *builder) resolvedFor(name string) ([]byte, error) {
+	if name != "route" {
+		return b.resolved, nil
+	}
+	groups := *b.config
+	groups.Destinations = map[string]config.Destination{}
+	return groups.Resolved()
 }
 
 // checkBinary finds a wrong binary at synthesis. Lambda would report "exec format error" at every run.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/jsii-runtime-go"
 
 	"github.com/landfall-dev/landfall/internal/config"
 	"github.com/landfall-dev/landfall/internal/config/yamlconfig"
@@ -27,7 +28,7 @@ func (b *builder) load() (err error) {
 	if b.joins, err = parseJoins(b.props.ConsumerTargets); err != nil {
 		return err
 	}
-	if b.config, err = yamlconfig.LoadFile(b.props.ConfigFile, config.Expressions(routefn.CheckCEL), b.queueNames, b.regions); err != nil {
+	if b.config, err = yamlconfig.LoadFile(b.props.ConfigFile, config.Expressions(routefn.CheckCEL), b.queueNames, b.regions, b.unreachable); err != nil {
 		return err
 	}
 	if b.resolved, err = b.config.Resolved(); err != nil {
@@ -61,6 +62,18 @@ func (b *builder) queueNames(cfg *config.Config) (problems []config.Problem) {
 		}
 	}
 	return problems
+}
+
+// unreachable reports targets that deployed functions cannot reach. A dev stage only warns of them.
+func (b *builder) unreachable(cfg *config.Config) []config.Problem {
+	problems := cfg.Unreachable(b.props.Vpc != nil)
+	if b.props.Stage == Prod {
+		return problems
+	}
+	for _, p := range problems {
+		awscdk.Annotations_Of(b.stack).AddWarningV2(jsii.String("landfall:"+p.Path), jsii.String(p.Path+": "+p.Message), nil)
+	}
+	return nil
 }
 
 // regions reports ARNs of another region than the stack's, where that is known: the functions ask the services of
@@ -115,13 +128,26 @@ const (
 	MaxDestinations = (maxResources - otherResources) / alarmsPerDestination
 )
 
+// policies is how many single consumers and single destinations have a policy of their own.
+func (b *builder) policies() (n int) {
+	if !b.props.GroupPoliciesOnly {
+		for _, g := range b.config.Groups {
+			n += len(g.Consumers)
+		}
+	}
+	if b.props.DestinationWriterPolicies {
+		n += len(b.config.Destinations)
+	}
+	return n
+}
+
 // fits refuses what CloudFormation would only refuse after minutes.
 func (b *builder) fits() error {
 	destinations, groups, own := len(b.config.Destinations), len(b.config.Groups), 0
 	if b.props.OwnedQueues {
 		own = len(ownQueues(b.config, ""))
 	}
-	n := otherResources + groups*groupResources + own*queueResources
+	n := b.policies() + otherResources + groups*groupResources + own*queueResources
 	for _, f := range b.functions {
 		n += len(f.others)
 	}
@@ -130,7 +156,7 @@ func (b *builder) fits() error {
 	}
 	if n > maxResources {
 		return fmt.Errorf("%d destinations, %d groups and %d queues of consumers make up to %d resources, and CloudFormation allows a stack %d: "+
-			"spread them over several stacks", destinations, groups, own, n, maxResources)
+			"spread them over several stacks, or make fewer policies (GroupPoliciesOnly, DestinationWriterPolicies)", destinations, groups, own, n, maxResources)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -174,6 +175,45 @@ func TestEachFunctionHasItsConfiguration(t *testing.T) {
 		resolved, err := os.ReadFile(filepath.Join(filepath.Dir(program), schema.ConfigFile))
 		if sum := fmt.Sprintf("%x", sha256.Sum256(resolved)); err != nil || sum != hash {
 			t.Errorf("%s has a configuration with the hash %s, and the stack says %v: %v", program, sum, hash, err)
+		}
+	}
+}
+
+// TestRouteReadsNoDestinations, whose headers, targets and secrets it does not need; the others read the whole.
+func TestRouteReadsNoDestinations(t *testing.T) {
+	app := awscdk.NewApp(&awscdk.AppProps{Outdir: jsii.String(t.TempDir())})
+	stack := awscdk.NewStack(app, jsii.String("Landfall"), nil)
+	p := props(t, everything)
+	route := filepath.Join(p.Dist, "route", "bootstrap")
+	program, err := os.ReadFile(route)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program = append(program, "route"...)
+	if err := os.WriteFile(route, program, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	landfall(t, stack, p)
+	assets, err := filepath.Glob(filepath.Join(*app.Synth(nil).Directory(), "asset.*", "bootstrap"))
+	if err != nil || len(assets) != 2 { // the other three are alike
+		t.Fatalf("%d assets, want 2: %v", len(assets), err)
+	}
+	for _, asset := range assets {
+		built, err := os.ReadFile(asset)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resolved, err := os.ReadFile(filepath.Join(filepath.Dir(asset), schema.ConfigFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg, err := config.Load(filepath.Join(filepath.Dir(asset), schema.ConfigFile))
+		if err != nil || len(cfg.Groups) != 2 {
+			t.Fatalf("%s: %v, %v", asset, cfg, err)
+		}
+		isRoute := slices.Equal(built, program)
+		if told := strings.Contains(string(resolved), "api.example.com") || strings.Contains(string(resolved), "charge-key"); told == isRoute || isRoute != (len(cfg.Destinations) == 0) {
+			t.Errorf("route: %v, its configuration:\n%s", isRoute, resolved)
 		}
 	}
 }

@@ -78,7 +78,7 @@ func (b *builder) function(f function) error {
 		return err
 	}
 	logs := awslogs.NewLogGroup(b.scope, jsii.String(f.id+"Logs"), &awslogs.LogGroupProps{
-		RemovalPolicy: b.removal(), Retention: b.props.LogRetention,
+		EncryptionKey: b.props.EncryptionKey, RemovalPolicy: b.removal(), Retention: b.props.LogRetention,
 	})
 	role, policies, err := b.role(f, logs)
 	if err != nil {

@@ -80,7 +80,7 @@ func TestImpossibleGroupIsRefused(t *testing.T) {
 		"an invalid expression":       {"groups:\n  g: {accept: explicit, route: {cel: \"consumers[\"}}\n", "landfall", nil, "landfall.yaml:2:"},
 		"too many groups":             {grouped(50, 0), "landfall", nil, "50 groups and 0 queues of consumers make up to 553 resources"},
 		"too many owned queues": {grouped(10, 20), "landfall", func(p *landfallcdk.Props) { p.OwnedQueues = true },
-			"10 groups and 200 queues of consumers make up to 598 resources"},
+			"10 groups and 200 queues of consumers make up to 798 resources"},
 		"a policy that is too large": {grouped(1, 28), "landfall", func(p *landfallcdk.Props) { p.OwnedQueues = true },
 			"has 28 owned queues, but a policy has room for"},
 		"a role that is too large": {grouped(3, 110), "landfall", nil, "route needs 12 policies for the names of its queues, functions and secrets, but a role can hold 10"},
@@ -136,7 +136,7 @@ func TestPoliciesFitIntoIAMsLimits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			stack := stackIn(t, "landfall", "")
 			p := props(t, c.yaml)
-			p.OwnedQueues = c.owned
+			p.OwnedQueues, p.GroupPoliciesOnly = c.owned, true
 			landfall(t, stack, p)
 			got := read(t, stack)
 			if n := len(got.Resources); n > 500 {

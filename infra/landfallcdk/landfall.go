@@ -53,11 +53,18 @@ type Props struct {
 	// ControlTable and ReceiptsTable are existing tables, with the keys and TTL of docs/deploy.md. If they have a key of
 	// their own, it must be EncryptionKey. Default to new tables.
 	ControlTable, ReceiptsTable awsdynamodb.ITable
+	// DestinationWriterPolicies makes a policy for each destination's writers, too, for an account whose applications do
+	// not trust each other. Defaults to false: one policy for all destinations.
+	DestinationWriterPolicies bool
 	// Dist is the folder that `make build` fills, with a folder for each function. Defaults to "dist".
 	Dist string
-	// EncryptionKey encrypts tables and queues. Its key policy must let this account's IAM policies decide, as
-	// policies of keys made by the CDK do. Defaults to the keys that DynamoDB and SQS own.
+	// EncryptionKey encrypts tables, queues and log groups. Its key policy must let this account's IAM policies decide, as
+	// policies of keys made by the CDK do, and let CloudWatch Logs in (docs/deploy.md), which NewLandfall adds to a key
+	// made by the CDK. Defaults to the keys that DynamoDB, SQS and CloudWatch Logs own.
 	EncryptionKey awskms.IKey
+	// GroupPoliciesOnly makes no policy for each consumer: for as many consumers as a stack has no room for otherwise.
+	// Defaults to false.
+	GroupPoliciesOnly bool
 	// LogRetention defaults to three months for Prod, a week for Dev.
 	LogRetention awslogs.RetentionDays
 	// MemoryMiB of each function, 128 to 10240. A function's share of CPU grows with it. Defaults to 512.
@@ -99,10 +106,15 @@ type Landfall struct {
 	ConsumerPolicies map[string]awsiam.ManagedPolicy
 	// ConsumerQueues are the owned queues, by name.
 	ConsumerQueues map[string]awssqs.Queue
+	// DestinationWriterPolicies by destination allow to put its rows, and nothing else; empty without the prop.
+	DestinationWriterPolicies map[string]awsiam.ManagedPolicy
 	// Dashboard shows all destinations and groups.
 	Dashboard awscloudwatch.Dashboard
 	// Functions by name.
 	Functions map[string]awslambda.Function
+	// SingleConsumerPolicies by group and consumer allow to accept and decline the group's messages as the protocol does
+	// it, and to receive from the consumer's own queue; empty with GroupPoliciesOnly.
+	SingleConsumerPolicies map[string]map[string]awsiam.ManagedPolicy
 	// The tables are new, or those of the props.
 	ControlTable, OutboxTable, ReceiptsTable awsdynamodb.ITable
 	// WriterPolicies allow to put rows for the destinations of the configuration, and nothing else. There are several
@@ -144,7 +156,8 @@ func NewLandfall(scope constructs.Construct, id string, props Props) (*Landfall,
 	b := &builder{
 		made: &Landfall{
 			ConsumerPolicies: map[string]awsiam.ManagedPolicy{}, ConsumerQueues: map[string]awssqs.Queue{},
-			Functions: map[string]awslambda.Function{},
+			DestinationWriterPolicies: map[string]awsiam.ManagedPolicy{}, Functions: map[string]awslambda.Function{},
+			SingleConsumerPolicies: map[string]map[string]awsiam.ManagedPolicy{},
 		},
 		props: props, stack: stack, queues: map[string]groupQueues{},
 	}
@@ -160,6 +173,7 @@ func NewLandfall(scope constructs.Construct, id string, props Props) (*Landfall,
 
 // build makes everything, beginning with what other parts refer to.
 func (b *builder) build() error {
+	b.keyForLogs()
 	b.tables()
 	b.makeQueues()
 	b.functions = b.plan()

@@ -1,6 +1,9 @@
 package landfallcdk
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/jsii-runtime-go"
 
@@ -19,19 +22,30 @@ func (b *builder) output() {
 	for _, f := range b.functions {
 		b.tell(schema.FunctionOutput+f.id, "The "+f.name+" function", b.made.Functions[f.name].FunctionName())
 	}
-	var arns []*string
+	var writers, destinations, groups, consumers []*string
 	for _, p := range b.made.WriterPolicies {
-		arns = append(arns, p.ManagedPolicyArn())
+		writers = append(writers, p.ManagedPolicyArn())
 	}
-	if len(arns) > 0 {
-		b.tell(schema.WriterPoliciesOutput, "Policies for those who put rows", awscdk.Fn_Join(jsii.String(","), &arns))
+	for _, name := range slices.Sorted(maps.Keys(b.made.DestinationWriterPolicies)) {
+		destinations = append(destinations, jsii.String(name+"="+*b.made.DestinationWriterPolicies[name].ManagedPolicyArn()))
 	}
-	var groups []*string
 	for _, name := range b.config.GroupNames() {
 		groups = append(groups, jsii.String(name+"="+*b.made.ConsumerPolicies[name].ManagedPolicyArn()))
+		single := b.made.SingleConsumerPolicies[name]
+		for _, id := range slices.Sorted(maps.Keys(single)) {
+			consumers = append(consumers, jsii.String(name+"/"+id+"="+*single[id].ManagedPolicyArn()))
+		}
 	}
-	if len(groups) > 0 {
-		b.tell(schema.ConsumerPoliciesOutput, "Policies for consumers, by group", awscdk.Fn_Join(jsii.String(","), &groups))
+	b.tellAll(schema.WriterPoliciesOutput, "Policies for those who put rows", writers)
+	b.tellAll(schema.DestinationWriterPoliciesOutput, "Policies for those who put rows, by destination", destinations)
+	b.tellAll(schema.ConsumerPoliciesOutput, "Policies for consumers, by group", groups)
+	b.tellAll(schema.SingleConsumerPoliciesOutput, "Policies for consumers, by group and consumer", consumers)
+}
+
+// tellAll makes one output of several values, and none of no values.
+func (b *builder) tellAll(name, description string, values []*string) {
+	if len(values) > 0 {
+		b.tell(name, description, awscdk.Fn_Join(jsii.String(","), &values))
 	}
 }
 

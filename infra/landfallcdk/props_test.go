@@ -106,7 +106,7 @@ func viaAlone(t *testing.T, who string, s properties, services ...string) {
 	}
 }
 
-func TestTablesAndQueuesUseTheGivenKey(t *testing.T) {
+func TestTablesQueuesAndLogsUseTheGivenKey(t *testing.T) {
 	const key = "arn:aws:kms:eu-central-1:123456789012:key/0a1b2c3d-0000-4000-8000-000000000000"
 	stack := newStack(t)
 	p := props(t, everything)
@@ -120,10 +120,34 @@ func TestTablesAndQueuesUseTheGivenKey(t *testing.T) {
 	for _, queue := range got.all("SQS::Queue") {
 		got.want(queue, map[string]string{"KmsMasterKeyId": `"` + key + `"`})
 	}
+	logs := got.all("Logs::LogGroup")
+	for _, group := range logs {
+		got.want(group, map[string]string{"KmsKeyId": `"` + key + `"`})
+	}
+	if len(logs) != 4 {
+		t.Errorf("%d log groups, want one of each function", len(logs))
+	}
 	for id, policy := range got.all("IAM::ManagedPolicy") {
 		if document := text(t, policy.Properties["PolicyDocument"]); !strings.Contains(document, key) {
 			t.Errorf("%s: its holder cannot use the key: %s", id, document)
 		}
+	}
+}
+
+// TestKeyOfTheSameAppLetsCloudWatchLogsIn, or else CloudWatch Logs would refuse the log groups.
+func TestKeyOfTheSameAppLetsCloudWatchLogsIn(t *testing.T) {
+	stack := newStack(t)
+	p := props(t, twoDestinations)
+	p.EncryptionKey = awskms.NewKey(stack, jsii.String("Key"), nil)
+	landfall(t, stack, p)
+	got := read(t, stack)
+	for _, key := range got.all("KMS::Key") {
+		got.want(key, map[string]string{
+			"KeyPolicy.Statement.1.Principal.Service": `{"Fn::Join":["",["logs.",{"Ref":"AWS::Region"},".",{"Ref":"AWS::URLSuffix"}]]}`,
+			"KeyPolicy.Statement.1.Action":            `["kms:Decrypt","kms:DescribeKey","kms:Encrypt","kms:GenerateDataKey*","kms:ReEncrypt*"]`,
+			"KeyPolicy.Statement.1.Condition.ArnLike": `{"kms:EncryptionContext:aws:logs:arn":` + ours("logs", "log-group:*") + `}`,
+			"KeyPolicy.Statement.2":                   "null",
+		})
 	}
 }
 

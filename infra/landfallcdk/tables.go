@@ -83,6 +83,24 @@ func (b *builder) tableARN() *string { return b.made.OutboxTable.TableArn() }
 // stream is the ARN of the outbox table's stream, nil for an existing table without one.
 func (b *builder) stream() *string { return b.made.OutboxTable.TableStreamArn() }
 
+// keyForLogs lets CloudWatch Logs use the stack's encryption key for log groups of this account and region. It has no
+// effect on a key that the CDK did not make
+// (https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/encrypt-log-data-kms.html).
+func (b *builder) keyForLogs() {
+	if b.props.EncryptionKey == nil {
+		return
+	}
+	groups := b.stack.FormatArn(&awscdk.ArnComponents{
+		Service: jsii.String("logs"), Resource: jsii.String("log-group"), ResourceName: jsii.String("*"), ArnFormat: awscdk.ArnFormat_COLON_RESOURCE_NAME,
+	})
+	b.props.EncryptionKey.AddToResourcePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
+		Actions:    jsii.Strings("kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey*", "kms:ReEncrypt*"),
+		Conditions: &map[string]any{"ArnLike": map[string]any{"kms:EncryptionContext:aws:logs:arn": groups}},
+		Principals: &[]awsiam.IPrincipal{awsiam.NewServicePrincipal(jsii.String("logs."+*b.stack.Region()+"."+*b.stack.UrlSuffix()), nil)},
+		Resources:  jsii.Strings("*"),
+	}), jsii.Bool(true))
+}
+
 // useKey allows a role to use the stack's encryption key, through these services alone.
 func (b *builder) useKey(services ...string) []awsiam.PolicyStatement {
 	if b.props.EncryptionKey == nil {

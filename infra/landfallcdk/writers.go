@@ -18,7 +18,8 @@ const (
 	maxPolicies = 10
 )
 
-// writers makes the policies that allow applications to put rows for destinations that are not retired.
+// writers makes the policies that allow applications to put rows for destinations that are not retired: for all of them,
+// and with DestinationWriterPolicies for each.
 func (b *builder) writers() error {
 	chunks := b.leadingKeys()
 	if len(chunks) > maxPolicies {
@@ -34,6 +35,20 @@ func (b *builder) writers() error {
 		b.made.WriterPolicies = append(b.made.WriterPolicies, awsiam.NewManagedPolicy(b.scope, jsii.String(id), &awsiam.ManagedPolicyProps{
 			Description: jsii.String(description), Statements: &statements,
 		}))
+	}
+	if !b.props.DestinationWriterPolicies {
+		return nil
+	}
+	for _, name := range b.config.Names() {
+		if b.config.Destinations[name].Retired {
+			continue
+		}
+		statements := append([]awsiam.PolicyStatement{
+			b.leading("PutRows", b.tableARN(), "dynamodb:PutItem", []string{name + schema.Separator + "*"}),
+		}, b.useKey("dynamodb")...)
+		b.made.DestinationWriterPolicies[name] = awsiam.NewManagedPolicy(b.scope, jsii.String("WriterPolicy-"+name), &awsiam.ManagedPolicyProps{
+			Description: jsii.String("Landfall: put rows for " + name), Statements: &statements,
+		})
 	}
 	return nil
 }

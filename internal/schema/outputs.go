@@ -14,10 +14,15 @@ const (
 	ConfigOutput = "LandfallConfig"
 	// ConsumerPoliciesOutput are the policies for the consumers of groups: group=ARN, with commas between them.
 	ConsumerPoliciesOutput = "LandfallConsumerPolicies"
+	// SingleConsumerPoliciesOutput are the policies for single consumers: group/consumer=ARN, with commas between them.
+	SingleConsumerPoliciesOutput = "LandfallSingleConsumerPolicies"
 	// DashboardOutput is the dashboard's name.
 	DashboardOutput = "LandfallDashboard"
 	// WriterPoliciesOutput are the ARNs of the policies for writers of rows, with commas between them.
 	WriterPoliciesOutput = "LandfallWriterPolicies"
+	// DestinationWriterPoliciesOutput are the policies for writers of single destinations: destination=ARN, with commas
+	// between them.
+	DestinationWriterPoliciesOutput = "LandfallDestinationWriterPolicies"
 	// FunctionOutput with a function's name behind it, its first letter a capital, is that function's name in Lambda.
 	FunctionOutput = "LandfallFunction"
 )

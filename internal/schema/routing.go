@@ -30,6 +30,12 @@ const (
 	Invalid = "invalid"
 )
 
+// ConsumerAttributes are all attributes of a receipt that a consumer names when it accepts or declines. IAM lets it
+// name no others (docs/security.md).
+func ConsumerAttributes() []string {
+	return []string{Attempt, EndedAt, ExpiresAt, OnDelivery, PK, State, Token}
+}
+
 // State texts: what the State attribute holds.
 const (
 	StatePending  = "pending"
