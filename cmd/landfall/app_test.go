@@ -127,7 +127,7 @@ func TestExitCodesTellYesNoAndUsageApart(t *testing.T) {
 		{[]string{"enqueue", "charge", "--key", "k", "--data", "d", "--header", "a=b", "--header", "a=c", "--config", good}, 2, "", "--header a is given twice"},
 		{[]string{"enqueue", "charge", "--key", "k", "--data", "d", "--config", bad}, 2, "", "deduplicates: missing"},
 		{[]string{"enqueue", "old", "--key", "k", "--data", "d", "--config", good}, 2, "", "retired"},
-		{[]string{"enqueue", "mial", "--key", "k", "--data", "d", "--config", good}, 2, "", "not in the configuration"},
+		{[]string{"enqueue", "mial", "--key", "k", "--data", "d", "--config", good}, 2, "", `unknown destination "mial"`},
 		{[]string{"enqueue", "charge", "--key", "", "--data", "d", "--config", good}, 2, "", "Key"},
 		{[]string{"enqueue", "charge", "--key", "k", "--data", "d", "--header", "X-Other=b", "--config", good}, 2, "", "does not allow"},
 	}

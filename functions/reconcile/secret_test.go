@@ -53,14 +53,14 @@ destinations:
 			t.Errorf("%s: %s; the row is %s, %q, after %d lookups", key, got, row.Status, row.Code, row.LookupCount)
 		}
 	}
-	reconcile("order-1", outbox.StatusCompleted, "landfall.http.cut")
+	reconcile("order-1", outbox.StatusCompleted, "")
 	_, err = vault.PutSecretValue(t.Context(), &secretsmanager.PutSecretValueInput{SecretId: aws.String("partner"), SecretString: aws.String("hunter2-second")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	key.Store("Bearer hunter2-second")
 	reconcile("order-2", outbox.StatusOutcomeUnknown, "landfall.lookup.http.status_403")
-	reconcile("order-3", outbox.StatusCompleted, "landfall.http.cut")
+	reconcile("order-3", outbox.StatusCompleted, "")
 	if strings.Contains(b.Output.String(), "hunter2") {
 		t.Errorf("the secret is in the function's output:\n%s", b.Output)
 	}
