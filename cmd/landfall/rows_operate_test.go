@@ -62,7 +62,7 @@ func TestUnknownOutcomeIsResolvedOnlyWithGroundsAndInTime(t *testing.T) {
 	}{
 		{resolve("early", "--as", "failed"), "may still arrive"},
 		{resolve("late", "--as", "resend"), "may have arrived"},
-		{resolve("late", "--as", "failed", "--yes-it-never-arrived"), "resent"},
+		{resolve("late", "--as", "failed", "--yes-it-never-arrived"), "goes with resend only"},
 		{resolve("none", "--as", "failed"), "no row"},
 		{[]string{"rows", "retry", "mail", "late", "--by", "ada"}, "only failed rows"},
 		{[]string{"rows", "cancel", "mail", "late", "--by", "ada"}, "only pending rows"},

@@ -42,7 +42,7 @@ func TestRowsAreReadFromTheStacksTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	toTables := httputil.NewSingleHostReverseProxy(address)
+	toTables := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(address) }}
 	endpoint := serve(t, func(w http.ResponseWriter, r *http.Request, form url.Values) {
 		switch {
 		case r.Header.Get("X-Amz-Target") != "":

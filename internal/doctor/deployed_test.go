@@ -81,7 +81,7 @@ func deployed(t *testing.T) (*patient, *region) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &region{t: t, behind: httputil.NewSingleHostReverseProxy(tables), mappings: map[string]string{
+	r := &region{t: t, behind: &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(tables) }}, mappings: map[string]string{
 		"landfall-ingress-couriers": `{"UUID": "q", "State": "Enabled", "BatchSize": 10, "FunctionResponseTypes": ["ReportBatchItemFailures"]}`,
 		"landfall-outbox": fmt.Sprintf(`{"UUID": "s", "State": "Enabled", "BatchSize": %d, "MaximumRetryAttempts": %d, "MaximumRecordAgeInSeconds": %d, "BisectBatchOnFunctionError": true,
 			"DestinationConfig": {"OnFailure": {"Destination": "arn:aws:sqs:x"}}, "FilterCriteria": {"Filters": [{"Pattern": %q}]}}`,
