@@ -8,7 +8,7 @@
 //
 // # Putting a row
 //
-// [Outbox.Put] writes one row by itself. [Outbox.Item] returns the same as an item of the application's own
+// [Outbox.Put] writes one row without a transaction. [Outbox.Item] returns the row as an item of the application's own
 // DynamoDB transaction, so that the row exists if and only if the application's state changes:
 //
 //	cfg, err := landfall.LoadConfig("landfall.json")

@@ -6,12 +6,12 @@ import (
 	"github.com/landfall-dev/landfall/internal/outbox"
 )
 
-// ErrConflict is a row whose destination and key are in use with other content. Nothing was written.
-// Repeating the put is of no use; it is either another effect, which needs a key of its own, or the same
-// effect with a payload or options that were not made from the command alone.
+// ErrConflict means that the row's destination and key are in use with other content. Nothing was written, and repeating
+// the put does not help. Either this is another effect, which needs another key, or its payload or options were not made
+// from the command alone.
 var ErrConflict = errors.New("the destination and idempotency key are in use with other content")
 
-// RowError is a row that breaks a rule. Nothing was sent to DynamoDB. Its text holds no payload, no key and
+// RowError says which rule a row breaks. Nothing was sent to DynamoDB. Its text holds no payload, no key and
 // no header's value.
 type RowError struct {
 	// Field of [Row] that is wrong.

@@ -32,7 +32,7 @@ func New(client Client, cfg Config) *Outbox {
 	return &Outbox{client: client, cfg: cfg}
 }
 
-// Put writes a row by itself. It succeeds if the row is stored, now or by an earlier put of the same row;
+// Put writes a row without a transaction. It succeeds if the row is stored, now or by an earlier put of the same row;
 // then it changes nothing. Otherwise the error is a [*RowError] for a row that breaks a rule, [ErrConflict]
 // for a key that is in use with other content, or an error of DynamoDB or the network: then it is open
 // whether the row is stored, and putting it again is safe.

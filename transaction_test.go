@@ -235,7 +235,7 @@ func TestTransactionInProgressIsRetried(t *testing.T) {
 			}
 		}
 		if met == 0 || written != 3 { // a put in a transaction: 2, and the index 1
-			t.Errorf("%d were told that it is in progress, %v write units", met, written)
+			t.Errorf("%d puts met a transaction in progress, %v write units", met, written)
 		}
 	})
 }

@@ -111,7 +111,7 @@ func TestRulesAndConflictsAreReal(t *testing.T) {
 		t.Fatal(err)
 	}
 	if row.Payload = []byte("2"); !errors.Is(box.Put(t.Context(), row), landfall.ErrConflict) {
-		t.Error("no conflict")
+		t.Error("put under a used key succeeded, want a conflict")
 	}
 	var invalid *landfall.RowError
 	if row.Key = ""; !errors.As(box.Put(t.Context(), row), &invalid) {
@@ -144,8 +144,8 @@ func TestMoveOnRefusesAnAcceptedMessage(t *testing.T) {
 	if err := group.MoveOn(t.Context(), id); err == nil {
 		t.Error("it moved on")
 	}
-	if state, err := group.State(t.Context(), "nobody"); state != "" || err != nil {
-		t.Errorf("a message that nobody sent is %q, %v", state, err)
+	if state, err := group.State(t.Context(), "unsent"); state != "" || err != nil {
+		t.Errorf("a message that was not sent is %q, %v", state, err)
 	}
 	if _, err := landfalltest.NewGroup("?"); err == nil {
 		t.Error("a group of an impossible name was made")

@@ -206,7 +206,7 @@ func (a *app) control(ctx context.Context, o *controlOrder,
 	if err != nil {
 		return err
 	}
-	// A control of a destination that is no longer configured can still be taken back.
+	// A control of a destination that was removed from the configuration can still be taken back.
 	if _, configured := d.cfg.Destinations[o.destination]; !configured && control.At.IsZero() {
 		return badInput(unknownDestination(d.cfg, o.destination))
 	}

@@ -71,8 +71,8 @@ func TestMalformedTrialIsRefused(t *testing.T) {
 		`couriers --message {} --consumers [{"id":"a"}]x`:  "with nothing after it",
 		`couriers --message {} --consumers [{"name":"a"}]`: "unknown field",
 		`couriers cel message. --message {}`:               "line 1, column",
-		`nobody --message {}`:                              "unknown group",
-		`nobody weighted --message {} --consumers []`:      "unknown group",
+		`drivers --message {}`:                             "unknown group",
+		`drivers weighted --message {} --consumers []`:     "unknown group",
 	} {
 		got := b.execute("", append([]string{"groups", "test"}, strings.Split(args, " ")...)...)
 		if got.code != exitUsage || !strings.Contains(got.stderr, want) {

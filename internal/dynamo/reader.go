@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Bounds of what is read. They are powers of ten, so that a pattern can say them, too.
+// Bounds of the numbers that are read. They are powers of ten, so that a pattern in a JSON Schema can state them.
 const (
 	// MaxMillis and MaxSeconds end in the year 5138. Later times are mistakes: nanoseconds, for one.
 	MaxMillis  = 1e14 - 1

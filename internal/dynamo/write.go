@@ -168,14 +168,13 @@ func write(to *strings.Builder, parts []string) {
 	}
 }
 
-// RepeatConflicts has the SDK repeat a write that met a transaction on the same item: that is not
-// a failed condition, and not among the errors that the SDK repeats by itself. Number, waits
-// and jitter are those of the client.
+// RepeatConflicts makes the SDK retry a write that met a transaction on the same item. The SDK's own retries do not cover
+// that error. The client's settings give number, waits and jitter.
 func RepeatConflicts(o *dynamodb.Options) {
 	o.Retryer = retry.AddWithErrorCodes(o.Retryer, (*types.TransactionConflictException)(nil).ErrorCode())
 }
 
-// Refused tells a failed condition, with the item that failed it: nil if there is no item.
+// Refused reports whether err is a failed condition, and returns the item that failed it: nil if the item does not exist.
 func Refused(err error) (i Item, refused bool) {
 	var failed *types.ConditionalCheckFailedException
 	if !errors.As(err, &failed) {

@@ -54,8 +54,8 @@ func (a *activation) ResolveName(name string) (any, bool) {
 // Parent implements [cel.Activation].
 func (a *activation) Parent() cel.Activation { return nil }
 
-// fields are the fields of a message as a CEL map, on whose lack a predicate can tell errMissing. It is no
-// [traits.Mapper]: that has a miss of its own.
+// fields are the fields of a message as a CEL map. A missing field is errMissing, which predicates recognise. It does not
+// implement [traits.Mapper], whose missing keys have an error of their own.
 type fields struct {
 	all routing.Fields
 	// made are the values that were asked for, in the order of the fields.

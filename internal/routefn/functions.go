@@ -8,12 +8,12 @@ import (
 	"github.com/landfall-dev/landfall/internal/routing"
 )
 
-// MaxCompiled bounds how many functions are kept. The one that was not asked for for longest goes first.
+// MaxCompiled bounds how many functions are kept. The least recently used one is dropped first.
 const MaxCompiled = 64
 
 // Functions makes routing functions of specs and keeps them, so that each is compiled once. The zero value
-// works for all kinds but Lambda; it is safe for concurrent use. Whoever holds a function keeps it, whatever
-// becomes of the spec that it was made of.
+// works for all kinds but Lambda; it is safe for concurrent use. A caller may keep a function after its spec has
+// changed.
 type Functions struct {
 	// Invoke calls Lambda functions.
 	Invoke Invoker

@@ -27,7 +27,7 @@ func get(t testing.TB, kind Kind, argument string) routing.Function {
 	return f
 }
 
-// pick is the consumer that a function picks, "" for nobody.
+// pick is the consumer that a function picks, "" for none.
 func pick(t testing.TB, f routing.Function, q routing.Question) string {
 	t.Helper()
 	id, err := f.Select(t.Context(), q)
@@ -69,9 +69,9 @@ func TestBuiltIns(t *testing.T) {
 		}), "c"},
 		{"affinity: never one without the tag while others are there", Affinity, "region", asking(body), "b"},
 		{"affinity: not stuck on a full one", Affinity, "region", asking(body, func(q *routing.Question) { q.Candidates[1].MaxInFlight = 1 }), "c"},
-		{"affinity: not stuck on a tag that nobody has", Affinity, "tier", asking(body), "c"},
+		{"affinity: a tag that no consumer has is ignored", Affinity, "tier", asking(body), "c"},
 		{"affinity: not stuck on a missing field", Affinity, "missing", asking(body), "c"},
-		{"affinity: null is no tag", Affinity, "note", asking(body), "c"},
+		{"affinity: null is not a tag", Affinity, "note", asking(body), "c"},
 		{"rendezvous: never a full one", Rendezvous, "region", asking(body, func(q *routing.Question) { q.Candidates[2].MaxInFlight = 0 }), "b"},
 	} {
 		if got := pick(t, get(t, c.kind, c.argument), c.q); got != c.want {
@@ -245,7 +245,7 @@ func TestSpecs(t *testing.T) {
 		}
 	}
 	if _, err := new(Functions).Get(Spec{Lambda, "f"}); err == nil {
-		t.Error("a Lambda function without anything to call it with is no error")
+		t.Error("a Lambda function without a client is accepted, want an error")
 	}
 }
 
@@ -267,7 +267,7 @@ func TestFunctionsHaveDistinctHashes(t *testing.T) {
 	}
 	var f Functions
 	if _, err := f.Get(Spec{CEL, "least_loaded"}); err == nil {
-		t.Error("least_loaded is no expression")
+		t.Error("the name of a built-in is accepted as an expression")
 	}
 	if _, err := f.Get(Spec{LeastLoaded, ""}); err != nil {
 		t.Errorf("a built-in is taken for an expression of the same text: %v", err)
@@ -338,8 +338,8 @@ func TestLambda(t *testing.T) {
 	}{
 		{"picks", answers(`{"consumer": "b"}`), "b", ""},
 		{"picks, and says more", answers(`{"consumer": "b", "why": {"x": 1}}`), "b", ""},
-		{"nobody", answers(`{"consumer": null}`), "", ""},
-		{"nobody, as text", answers(`{"consumer": ""}`), "", ""},
+		{"no consumer", answers(`{"consumer": null}`), "", ""},
+		{"no consumer, as text", answers(`{"consumer": ""}`), "", ""},
 		{"no consumer", answers(`{}`), "", routing.Crashed},
 		{"null", answers(`null`), "", routing.Crashed},
 		{"a list", answers(`["b"]`), "", routing.Crashed},
@@ -382,7 +382,7 @@ func TestLambda(t *testing.T) {
 					}
 				case c.want == "":
 					if !errors.Is(d.Err, routing.ErrNoConsumerAvailable) {
-						t.Errorf("%v, want nobody", d.Err)
+						t.Errorf("%v, want no consumer", d.Err)
 					}
 				case d.Err != nil || d.Consumer != c.want:
 					t.Errorf("%q, %v, want %q", d.Consumer, d.Err, c.want)

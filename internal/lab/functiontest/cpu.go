@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// ReportCPU resets a benchmark's timer; what it returns reports, as "cpu-ns/op", the CPU time that the process has
-// spent since, garbage collection included: that of a machine which others use, too, is in ns/op.
+// ReportCPU resets a benchmark's timer. The returned function reports, as "cpu-ns/op", the CPU time that the process has
+// used since, garbage collection included. The benchmark's ns/op also has the time of other programs on the machine.
 func ReportCPU(b *testing.B) (report func()) {
 	b.Helper()
 	begun := cpuTime(b)

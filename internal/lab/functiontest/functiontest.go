@@ -37,7 +37,7 @@ type Bench struct {
 	function string
 }
 
-// New starts everything with a landfall.yaml, and with others' functions that it names.
+// New starts a desk with the configuration yaml, the function, and the other functions that the configuration names.
 func New(t *testing.T, function, yaml string, others ...devstack.Function) *Bench {
 	t.Helper()
 	cfg, err := yamlconfig.Parse("landfall.yaml", []byte(yaml))
@@ -97,7 +97,7 @@ func (b *Bench) NothingStored(text string) {
 	}
 }
 
-// Raw sends an event and returns what the function answers, an error perhaps.
+// Raw sends an event and returns the function's answer, which may be an error.
 func (b *Bench) Raw(event string) devstack.Result {
 	b.Helper()
 	result, err := b.Desk.Stack.Invoke(b.Context(), b.function, []byte(event))
@@ -117,7 +117,7 @@ func (b *Bench) Invoke(event string) string {
 	return string(result.Payload)
 }
 
-// RefusesOtherEvents sends events of other shapes, and those given; each must fail visibly, and say why.
+// RefusesOtherEvents sends events of other shapes, and the given ones. Each must fail with an error that contains why.
 func (b *Bench) RefusesOtherEvents(why string, more ...string) {
 	b.Helper()
 	for _, event := range append(more, `{}`, `{"Records": []}`, `{"part": 2, "of": 2}`, `[]`, `"hello"`, `null`) {

@@ -42,8 +42,8 @@ const RouteFunction = "route"
 // Tables have names other than the function's defaults.
 const receiptsTable, controlTable = "test-receipts", "test-control"
 
-// NewRouter starts everything with a landfall.yaml. prefix is what names of queues begin with, queues are those of
-// consumers.
+// NewRouter starts the function with the configuration yaml. The names of the group's queues begin with prefix; queues
+// are the queues of its consumers.
 func NewRouter(t *testing.T, prefix, yaml string, queues ...string) *Router {
 	t.Helper()
 	cfg, file := writeConfig(t, yaml)
