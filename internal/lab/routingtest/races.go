@@ -206,7 +206,7 @@ func (h Harness) receipts(t *testing.T) {
 			}
 		}
 	})
-	h.each(t, "no consumer that was tried is ever forgotten", func(b *bench) {
+	h.each(t, "every consumer that was tried is kept", func(b *bench) {
 		receipt := b.pending()
 		for range 20 {
 			receipt = b.made(b.move(routing.Reassign, receipt))
@@ -217,7 +217,7 @@ func (h Harness) receipts(t *testing.T) {
 			b.t.Errorf("tried = %v", tried)
 		}
 	})
-	h.each(t, "no end of an attempt is stored as another", func(b *bench) {
+	h.each(t, "every end of an attempt is stored as it is", func(b *bench) {
 		receipt := b.pending()
 		for _, end := range []routing.End{routing.EndLapsed, routing.EndDeclined, routing.EndRefused, routing.EndErrored} {
 			m := b.move(routing.Reassign, receipt)
@@ -226,7 +226,7 @@ func (h Harness) receipts(t *testing.T) {
 		}
 		b.same("the stored receipt", receipt, b.get())
 	})
-	h.each(t, "no reason is stored as another", func(b *bench) {
+	h.each(t, "every reason is stored as it is", func(b *bench) {
 		for _, reason := range []routing.Reason{
 			routing.ReasonMaxWait, routing.ReasonNobodyLeft, routing.ReasonReceiveCount,
 			routing.ReasonDeliveryUnknown, routing.ReasonOversize,
