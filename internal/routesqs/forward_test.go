@@ -221,8 +221,8 @@ func TestRefusedMessageLeavesItsBatchForwarded(t *testing.T) {
 	})
 }
 
-// TestForwardThatNeverLeftIsNotSent: a queue that takes connections, and does not shake hands.
-func TestForwardThatNeverLeftIsNotSent(t *testing.T) {
+// TestForwardThatNeverLeftIsReportedAsNotSent: a queue that takes connections, and does not shake hands.
+func TestForwardThatNeverLeftIsReportedAsNotSent(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -242,8 +242,8 @@ func TestForwardThatNeverLeftIsNotSent(t *testing.T) {
 	}
 }
 
-// TestFailedConnectionIsNotTheConsumersRefusal: whoever asks cannot reach SQS, or SQS cannot say where the queue is.
-func TestFailedConnectionIsNotTheConsumersRefusal(t *testing.T) {
+// TestFailedConnectionIsReportedAsNotSent: whoever asks cannot reach SQS, or SQS cannot say where the queue is.
+func TestFailedConnectionIsReportedAsNotSent(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -265,8 +265,8 @@ func TestFailedConnectionIsNotTheConsumersRefusal(t *testing.T) {
 	}
 }
 
-// TestOwnAttributeIsNotCounted against the room that a message has: forwarding replaces them.
-func TestOwnAttributeIsNotCounted(t *testing.T) {
+// TestOwnAttributeIsLeftOutOfAllCounts against the room that a message has: forwarding replaces them.
+func TestOwnAttributeIsLeftOutOfAllCounts(t *testing.T) {
 	t.Parallel()
 	plain := message(routesqs.Source{Body: "abc", Attributes: map[string]types.MessageAttributeValue{"n": text("Number", "12"), "b": {DataType: aws.String("Binary"), BinaryValue: everyByte()}}})
 	if plain.Bytes != 3+1+6+2+1+6+256 || plain.AttributeCount != 2 {

@@ -74,8 +74,8 @@ func TestNextSnapshotShowsJoinsAndLeaves(t *testing.T) {
 	})
 }
 
-// TestJoinDoesNotReplaceAConfiguredConsumer, nor removed at run time.
-func TestJoinDoesNotReplaceAConfiguredConsumer(t *testing.T) {
+// TestConfiguredConsumerKeepsItsConfiguration, whatever joins under its id, and stays when it leaves at run time.
+func TestConfiguredConsumerKeepsItsConfiguration(t *testing.T) {
 	t.Parallel()
 	w := newCouriers(t, "north", "south")
 	w.join(routing.Consumer{ID: "north", Target: "sqs:south", Weight: 7})
@@ -111,8 +111,8 @@ func TestSecondMemberWithATargetGetsNoMessages(t *testing.T) {
 	})
 }
 
-// TestDrainingConsumerIsNotPicked, of the configuration or not, and stay members.
-func TestDrainingConsumerIsNotPicked(t *testing.T) {
+// TestDrainingConsumerIsPassedOver, whether it is configured or joined, and stays a member.
+func TestDrainingConsumerIsPassedOver(t *testing.T) {
 	t.Parallel()
 	w := newCouriers(t, "north", "south")
 	w.queue("east")
@@ -328,8 +328,8 @@ func TestLoadsComeFromTheQueues(t *testing.T) {
 	})
 }
 
-// TestSnapshotSurvivesAQueueThatDoesNotAnswer: the last that was known counts, and a forward will find out.
-func TestSnapshotSurvivesAQueueThatDoesNotAnswer(t *testing.T) {
+// TestSnapshotSurvivesASilentQueue: the last that was known counts, and a forward will find out.
+func TestSnapshotSurvivesASilentQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newCouriers(t, "north", "south")

@@ -101,8 +101,8 @@ func TestTransientFailureIsRetried(t *testing.T) {
 	}
 }
 
-// TestLastingFailureIsNotARefusal, after which the router would decide on what it does not know.
-func TestLastingFailureIsNotARefusal(t *testing.T) {
+// TestLastingFailureIsAnErrorOtherThanARefusal: after a refusal the router would decide on what it does not know.
+func TestLastingFailureIsAnErrorOtherThanARefusal(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []faults.Error{faults.Conflict, faults.Throttle, faults.Internal} {
 		t.Run(string(kind), func(t *testing.T) {

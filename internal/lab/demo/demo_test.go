@@ -145,7 +145,7 @@ func TestVerdictNamesEachProblem(t *testing.T) {
 	}
 }
 
-func TestEndThatTheScriptDoesNotAllowIsAProblem(t *testing.T) {
+func TestEndAgainstTheScriptIsAProblem(t *testing.T) {
 	t.Parallel()
 	e := effect{ID: outbox.ID{Destination: "mail", Key: "k"}}
 	d := &demo{remote: newRemote(plan{"mail/k": {reject}}, nil)}

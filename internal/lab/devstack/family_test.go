@@ -40,7 +40,7 @@ func awaitDeath(t *testing.T, conn net.Conn) {
 	}
 }
 
-func TestForkedChildDoesNotOutliveItsFunction(t *testing.T) {
+func TestForkedChildDiesWithItsFunction(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(b *bundle){
 		"the stack stops": func(b *bundle) { b.Stop(context.Background()) },
@@ -59,7 +59,7 @@ func TestForkedChildDoesNotOutliveItsFunction(t *testing.T) {
 	}
 }
 
-func TestChildThatRunsAwayDoesNotHoldUpTheEnd(t *testing.T) {
+func TestFunctionEndsThoughAChildRanAway(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Function{})
 	addr, accept := listenForChild(t)

@@ -1,6 +1,7 @@
 package devstack
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -57,15 +58,9 @@ func (f Function) resolve() (Function, error) {
 	if !functionName.MatchString(f.Name) {
 		return f, fmt.Errorf("function %q: a name is 1 to 64 letters, digits, hyphens and underscores", f.Name)
 	}
-	if f.Timeout == 0 {
-		f.Timeout = DefaultTimeout
-	}
-	if f.Memory == 0 {
-		f.Memory = DefaultMemory
-	}
-	if f.Concurrency == 0 {
-		f.Concurrency = DefaultConcurrency
-	}
+	f.Timeout = cmp.Or(f.Timeout, DefaultTimeout)
+	f.Memory = cmp.Or(f.Memory, DefaultMemory)
+	f.Concurrency = cmp.Or(f.Concurrency, DefaultConcurrency)
 	switch {
 	case f.Timeout < time.Millisecond || f.Timeout > MaxTimeout:
 		return f, fmt.Errorf("function %s: timeout %v is not within 1ms to %v", f.Name, f.Timeout, MaxTimeout)

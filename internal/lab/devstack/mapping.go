@@ -1,6 +1,7 @@
 package devstack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,12 +83,8 @@ func (s *Stack) MapQueue(ctx context.Context, m QueueMapping) error {
 }
 
 func (m QueueMapping) withDefaults() QueueMapping {
-	if m.BatchSize == 0 {
-		m.BatchSize = DefaultBatch
-	}
-	if m.MaximumConcurrency == 0 {
-		m.MaximumConcurrency = DefaultMaximumConcurrency
-	}
+	m.BatchSize = cmp.Or(m.BatchSize, DefaultBatch)
+	m.MaximumConcurrency = cmp.Or(m.MaximumConcurrency, DefaultMaximumConcurrency)
 	return m
 }
 
@@ -99,14 +96,21 @@ func (s *Stack) checkMapping(m QueueMapping) error {
 		return errors.New("client is missing")
 	case m.Queue == "":
 		return errors.New("queue is missing: give the queue's URL")
-	case m.BatchSize < 1 || m.BatchSize > MaxBatch:
-		return fmt.Errorf("batch size %d is not within 1 to %d", m.BatchSize, MaxBatch)
-	case m.BatchingWindow < 0 || m.BatchingWindow > MaxBatchingWindow || m.BatchingWindow%time.Second != 0:
-		return fmt.Errorf("batching window %v: want whole seconds within 0 to %v", m.BatchingWindow, MaxBatchingWindow)
 	case m.BatchSize > DefaultBatch && m.BatchingWindow == 0:
 		return fmt.Errorf("batch size %d needs a batching window of at least 1s: only up to %d go without", m.BatchSize, DefaultBatch)
 	case m.MaximumConcurrency < LeastMaximumConcurrency || m.MaximumConcurrency > MostMaximumConcurrency:
 		return fmt.Errorf("maximum concurrency %d is not within %d to %d", m.MaximumConcurrency, LeastMaximumConcurrency, MostMaximumConcurrency)
+	}
+	return checkBatch(m.BatchSize, m.BatchingWindow)
+}
+
+// checkBatch checks what mappings of queues and of streams have in common.
+func checkBatch(size int, window time.Duration) error {
+	switch {
+	case size < 1 || size > MaxBatch:
+		return fmt.Errorf("batch size %d is not within 1 to %d", size, MaxBatch)
+	case window < 0 || window > MaxBatchingWindow || window%time.Second != 0:
+		return fmt.Errorf("batching window %v: want whole seconds within 0 to %v", window, MaxBatchingWindow)
 	}
 	return nil
 }

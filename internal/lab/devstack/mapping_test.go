@@ -85,7 +85,7 @@ func TestMessagesReachABuiltFunction(t *testing.T) {
 	}
 }
 
-func TestWrongMappingsAreNotStarted(t *testing.T) {
+func TestWrongMappingsAreRefused(t *testing.T) {
 	t.Parallel()
 	client := sqs.NewFromConfig(localaws.New(localaws.Options{}).Config("mapping"))
 	b := setup(t, Function{})

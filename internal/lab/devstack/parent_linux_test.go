@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-func TestFunctionDoesNotOutliveAKilledParent(t *testing.T) {
+func TestFunctionDiesWithAKilledParent(t *testing.T) {
 	t.Parallel()
 	path, err := binary()
 	if err != nil {

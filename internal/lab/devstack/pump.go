@@ -22,7 +22,6 @@ type source interface {
 
 // batch is what one invocation gets.
 type batch struct {
-	event   []byte
 	records []record
 	until   time.Time // when its records are no longer the mapping's: until then, throttling is waited out
 
@@ -35,6 +34,7 @@ type batch struct {
 type record struct {
 	id     string // what a function calls it in batchItemFailures
 	handle string // what the source calls it
+	text   []byte // its JSON in the event
 }
 
 // Between polls that fail, the mapping waits 1 s, doubling up to 1 min.
@@ -114,9 +114,9 @@ func (p pump) deliver(ctx context.Context, b batch) {
 // call invokes the function, again while it is throttled and the batch is still the mapping's. An
 // invocation that has begun is waited for, whatever becomes of ctx.
 func (p pump) call(ctx context.Context, b batch) (Result, error) {
-	wait := firstThrottleWait
+	event, wait := b.event(), firstThrottleWait
 	for {
-		result, err := p.invoke(context.WithoutCancel(ctx), b.event)
+		result, err := p.invoke(context.WithoutCancel(ctx), event)
 		if !errors.Is(err, ErrThrottled) || !time.Now().Add(wait).Before(b.until) || !bounded.Pause(ctx, wait) {
 			return result, err
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/landfall-dev/landfall/internal/lab/localaws/faults"
 )
 
-func TestHandledMessagesDoNotComeAgain(t *testing.T) {
+func TestHandledMessagesAreDeleted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlant(t, nil, nil)
@@ -29,7 +29,7 @@ func TestHandledMessagesDoNotComeAgain(t *testing.T) {
 }
 
 // What becomes of three messages, by what the function does the first time; later it handles all.
-func TestUnhandledMessagesAreNotDeleted(t *testing.T) {
+func TestUnhandledMessagesStayInTheQueue(t *testing.T) {
 	t.Parallel()
 	payload := func(text string) func(context.Context, events.SQSEvent) answer {
 		return always(answer{result: Result{Payload: []byte(text)}})
@@ -81,7 +81,7 @@ func TestUnhandledMessagesAreNotDeleted(t *testing.T) {
 	}
 }
 
-func TestVisibilityThatTheFunctionSetIsNotChanged(t *testing.T) {
+func TestVisibilityThatTheFunctionSetStays(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlant(t, nil, nil)
@@ -98,7 +98,7 @@ func TestVisibilityThatTheFunctionSetIsNotChanged(t *testing.T) {
 	})
 }
 
-func TestThrottledBatchIsNotReceivedAgainBeforeItsTime(t *testing.T) {
+func TestThrottledBatchComesBackAtItsTime(t *testing.T) {
 	t.Parallel()
 	throttled := answer{err: fmt.Errorf("invoke fn: %w", ErrThrottled)}
 	for name, c := range map[string]struct {
@@ -132,7 +132,7 @@ func TestThrottledBatchIsNotReceivedAgainBeforeItsTime(t *testing.T) {
 	}
 }
 
-func TestEndedMappingDoesNotForgetWhatRuns(t *testing.T) {
+func TestEndedMappingSettlesWhatRuns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlant(t, nil, nil)
@@ -158,8 +158,8 @@ func TestEndedMappingDoesNotForgetWhatRuns(t *testing.T) {
 	})
 }
 
-// Not by a long poll, nor a batch that is not full, nor a pause after a failed poll, nor a throttled batch.
-func TestEndOfAMappingIsNotHeldUp(t *testing.T) {
+// Whatever it waits for: a long poll, a batch that is not full, a pause after a failed poll, a throttled batch.
+func TestMappingEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		plan  faults.Plan
@@ -196,7 +196,7 @@ func TestEndOfAMappingIsNotHeldUp(t *testing.T) {
 	}
 }
 
-func TestMessageThatCannotBeDeletedDoesNotStopTheOthers(t *testing.T) {
+func TestMessageThatCannotBeDeletedLeavesTheOthersDeleted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		deletes := 0

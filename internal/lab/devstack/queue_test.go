@@ -31,7 +31,7 @@ func TestBatchesRunUpToTheMaximumConcurrency(t *testing.T) {
 }
 
 // Batches are made of what there is, up to their size; a window lets them wait for more.
-func TestBatchesDoNotWaitLongerThanTheirWindow(t *testing.T) {
+func TestBatchesWaitNoLongerThanTheirWindow(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		mapping QueueMapping
@@ -60,7 +60,7 @@ func TestBatchesDoNotWaitLongerThanTheirWindow(t *testing.T) {
 	}
 }
 
-func TestBatchDoesNotWaitForPollsThatFail(t *testing.T) {
+func TestBatchIsDeliveredThoughPollsFail(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		polls := 0
@@ -83,7 +83,7 @@ func TestBatchDoesNotWaitForPollsThatFail(t *testing.T) {
 }
 
 // The SDK repeats a request twice by itself.
-func TestFailingPollsAreNotRepeatedWithoutPause(t *testing.T) {
+func TestFailingPollsBackOff(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		polls, began := 0, time.Now()

@@ -3,6 +3,7 @@ package devstack
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -36,24 +37,25 @@ type queueAttribute struct {
 
 const eventStart, eventEnd = `{"Records":[`, `]}`
 
-// pack makes batches of messages, in their order: one, unless it would exceed MaxRequest bytes.
-func (q *queueSource) pack(messages []types.Message, until time.Time) []batch {
-	var batches []batch
-	for _, m := range messages {
-		text := q.record(m)
-		last := len(batches) - 1
-		if last < 0 || len(batches[last].event)+len(",")+len(text)+len(eventEnd) > MaxRequest {
-			batches = append(batches, batch{event: []byte(eventStart), until: until})
-			last++
-		} else {
-			batches[last].event = append(batches[last].event, ',')
-		}
-		b := &batches[last]
-		b.event = append(b.event, text...)
-		b.records = append(b.records, record{id: aws.ToString(m.MessageId), handle: aws.ToString(m.ReceiptHandle)})
+// event is the event of the batch's records.
+func (b batch) event() []byte {
+	texts := make([][]byte, len(b.records))
+	for i, r := range b.records {
+		texts[i] = r.text
 	}
-	for i := range batches {
-		batches[i].event = append(batches[i].event, eventEnd...)
+	return slices.Concat([]byte(eventStart), bytes.Join(texts, []byte(",")), []byte(eventEnd))
+}
+
+// pack makes batches of messages, in their order: one, unless it would exceed MaxRequest bytes.
+func (q *queueSource) pack(messages []types.Message, until time.Time) (batches []batch) {
+	size := 0 // of the last one's event
+	for _, m := range messages {
+		r := record{id: aws.ToString(m.MessageId), handle: aws.ToString(m.ReceiptHandle), text: q.record(m)}
+		if size += len(",") + len(r.text); len(batches) == 0 || size > MaxRequest {
+			batches, size = append(batches, batch{until: until}), len(eventStart)+len(r.text)+len(eventEnd)
+		}
+		b := &batches[len(batches)-1]
+		b.records = append(b.records, r)
 	}
 	return batches
 }

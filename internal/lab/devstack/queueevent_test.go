@@ -63,16 +63,16 @@ func TestQueueEventIsLambdas(t *testing.T) {
 	} {
 		message.MessageAttributes, message.MD5OfMessageAttributes = c.attributes, c.sum
 		b := q.pack([]types.Message{message}, time.Time{})[0]
-		if got := string(b.event); got != start+c.want+end {
+		if got := string(b.event()); got != start+c.want+end {
 			t.Errorf("%s:\ngot  %s\nwant %s", name, got, start+c.want+end)
 		}
-		strict := json.NewDecoder(bytes.NewReader(b.event))
+		strict := json.NewDecoder(bytes.NewReader(b.event()))
 		strict.DisallowUnknownFields()
 		var e events.SQSEvent
 		if err := strict.Decode(&e); err != nil {
 			t.Errorf("%s: the runtime library cannot read it: %v", name, err)
 		}
-		if r := e.Records[0]; b.records[0] != (record{id: r.MessageId, handle: r.ReceiptHandle}) {
+		if r := e.Records[0]; b.records[0].id != r.MessageId || b.records[0].handle != r.ReceiptHandle {
 			t.Errorf("%s: record %q", name, b.records[0])
 		}
 		if c.attributes != nil && !bytes.Equal(e.Records[0].MessageAttributes["Every"].BinaryValue, every) {
@@ -165,16 +165,16 @@ func TestFullEventIsNotLargerThanARequest(t *testing.T) {
 	t.Parallel()
 	q := &queueSource{}
 	message := func(n int) types.Message { return types.Message{Body: aws.String(strings.Repeat("x", n))} }
-	empty := len(q.pack([]types.Message{message(0)}, time.Time{})[0].event)
-	two := len(q.pack([]types.Message{message(0), message(0)}, time.Time{})[0].event)
+	empty := len(q.pack([]types.Message{message(0)}, time.Time{})[0].event())
+	two := len(q.pack([]types.Message{message(0), message(0)}, time.Time{})[0].event())
 	for room, want := range map[int]int{MaxRequest - two: 1, MaxRequest - two + 1: 2} {
 		batches := q.pack([]types.Message{message(room), message(0)}, time.Time{})
 		if len(batches) != want {
 			t.Errorf("%d batches with %d bytes of room", len(batches), room)
 		}
 		for _, b := range batches {
-			if len(b.event) > MaxRequest || len(b.event) < empty || !json.Valid(b.event) {
-				t.Errorf("event of %d bytes", len(b.event))
+			if len(b.event()) > MaxRequest || len(b.event()) < empty || !json.Valid(b.event()) {
+				t.Errorf("event of %d bytes", len(b.event()))
 			}
 		}
 	}

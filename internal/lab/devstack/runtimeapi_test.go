@@ -122,7 +122,7 @@ func TestAnswerIsTakenOnceAndOnlyForTheInvocationUnderWay(t *testing.T) {
 	c.expect("POST", "/2018-06-01/runtime/init/error", `{}`, 403, "InvalidStateTransition")
 }
 
-func TestInitErrorIsNotTakenTwice(t *testing.T) {
+func TestSecondInitErrorIsRefused(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
 	c.expect("POST", "/2018-06-01/runtime/init/error", `{"errorType":"A"}`, 202, "OK")
@@ -150,7 +150,7 @@ func TestErrorWithHugeCauseIsAccepted(t *testing.T) {
 	}
 }
 
-func TestResponseThatBreaksOffIsNotASuccess(t *testing.T) {
+func TestResponseThatBreaksOffIsAFailure(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
 	inv := c.take("id-1")
@@ -188,7 +188,7 @@ func TestResponseThatBreaksOffIsNotASuccess(t *testing.T) {
 	}
 }
 
-func TestWaitingRequestThatIsCutDoesNotSwallowAnInvocation(t *testing.T) {
+func TestInvocationSurvivesAWaitingRequestThatIsCut(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
 	conn, err := net.Dial("tcp", c.api.addr)

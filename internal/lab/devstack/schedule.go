@@ -1,6 +1,7 @@
 package devstack
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -49,9 +50,7 @@ type Schedule struct {
 // Schedule starts a schedule. It ends when ctx does, or with the stack; invocations that it has
 // begun go on.
 func (s *Stack) Schedule(ctx context.Context, sched Schedule) error {
-	if sched.MaxAge == 0 {
-		sched.MaxAge = DefaultEventAge
-	}
+	sched.MaxAge = cmp.Or(sched.MaxAge, DefaultEventAge)
 	if err := s.checkSchedule(sched); err != nil {
 		return fmt.Errorf("schedule %s: %w", sched.Rule, err)
 	}
@@ -123,7 +122,7 @@ func (sched Schedule) run(ctx context.Context, send func(payload []byte), region
 // scheduledEvent returns the event that EventBridge makes when a rule of that name fires
 // (https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-events-structure.html).
 func scheduledEvent(rule, region string, now time.Time) []byte {
-	event, err := json.Marshal(struct {
+	return compact(struct {
 		Version    string   `json:"version"`
 		ID         string   `json:"id"`
 		DetailType string   `json:"detail-type"`
@@ -143,10 +142,6 @@ func scheduledEvent(rule, region string, now time.Time) []byte {
 		Region:     region,
 		Resources:  []string{fmt.Sprintf("arn:aws:events:%s:%s:rule/%s", region, Account, rule)},
 	})
-	if err != nil {
-		panic(err) // strings always marshal
-	}
-	return event
 }
 
 // eventQueue is the part of Lambda that runs asynchronous invocations: no caller waits for the answer,

@@ -40,15 +40,10 @@ func (p *shardPart) poll(ctx context.Context) ([]batch, error) {
 		return nil, nil
 	}
 	records := p.todo[0].records
-	b := batch{event: []byte(eventStart)} // that it is throttled is for settle to wait out
-	for i, r := range records {
-		if i > 0 {
-			b.event = append(b.event, ',')
-		}
-		b.event = append(b.event, r.text...)
-		b.records = append(b.records, record{id: r.sequence})
+	var b batch // without until: that it is throttled is for settle to wait out
+	for _, r := range records {
+		b.records = append(b.records, record{id: r.sequence, text: r.text})
 	}
-	b.event = append(b.event, eventEnd...)
 	if p.stream.mapping.IteratorAge != nil {
 		p.stream.mapping.IteratorAge(time.Since(records[len(records)-1].at))
 	}

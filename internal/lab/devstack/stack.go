@@ -1,6 +1,7 @@
 package devstack
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -48,15 +49,9 @@ type Stack struct {
 // Start checks the functions and returns a Stack that is ready to invoke them. Processes start when
 // they are needed.
 func Start(c Config) (*Stack, error) {
-	if c.Output == nil {
-		c.Output = io.Discard
-	}
-	if c.Region == "" {
-		c.Region = DefaultRegion
-	}
 	s := &Stack{
-		region:  c.Region,
-		out:     &lines{w: c.Output},
+		region:  cmp.Or(c.Region, DefaultRegion),
+		out:     &lines{w: cmp.Or(c.Output, io.Discard)},
 		pools:   make(map[string]*pool),
 		running: make(map[string]*environment),
 	}

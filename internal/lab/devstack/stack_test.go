@@ -209,7 +209,7 @@ func TestProcessThatDiedIdleCostsNoInvocation(t *testing.T) {
 	}
 }
 
-func TestBadRequestsDoNotReachTheFunction(t *testing.T) {
+func TestBadRequestsAreRefusedBeforeTheFunction(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Function{})
 	for name, c := range map[string]struct {
@@ -233,7 +233,7 @@ func TestBadRequestsDoNotReachTheFunction(t *testing.T) {
 	}
 }
 
-func TestCallerThatGivesUpDoesNotStopTheFunction(t *testing.T) {
+func TestFunctionRunsOnAfterItsCallerGaveUp(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Function{Concurrency: 1})
 	g := newGate(t)

@@ -43,7 +43,7 @@ func TestFailedStartIsReported(t *testing.T) {
 	}
 }
 
-func TestProcessThatStopsListeningIsNotWaitedFor(t *testing.T) {
+func TestProcessThatStopsListeningIsEnded(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Function{Env: map[string]string{"INIT": "poll-and-hang"}, Timeout: 500 * time.Millisecond})
 	b.pools["fn"].initLimit = 500 * time.Millisecond
@@ -56,7 +56,7 @@ func TestProcessThatStopsListeningIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-func TestProcessThatDiesBeforeTheEventIsNotStartedForEver(t *testing.T) {
+func TestProcessThatDiesBeforeTheEventFailsTheInvocation(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Function{Env: map[string]string{"INIT": "poll-and-exit"}})
 	if result := b.invoke(event{}); result.ErrorType() != "Runtime.ExitError" {
@@ -64,7 +64,7 @@ func TestProcessThatDiesBeforeTheEventIsNotStartedForEver(t *testing.T) {
 	}
 }
 
-func TestFileThatIsNotAProgramIsReported(t *testing.T) {
+func TestFileThatCannotRunIsReported(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "bootstrap")
 	if err := os.WriteFile(path, []byte("\x00not a program"), 0o755); err != nil {
@@ -81,7 +81,7 @@ func TestFileThatIsNotAProgramIsReported(t *testing.T) {
 	}
 }
 
-func TestDeveloperCredentialsDoNotReachTheFunction(t *testing.T) { // alone: it sets variables
+func TestDeveloperCredentialsStayOutsideTheFunction(t *testing.T) { // alone: it sets variables
 	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE",
 		"AWS_CONFIG_FILE", "AWS_WEB_IDENTITY_TOKEN_FILE", "HOME", "HTTP_PROXY", "SOME_TOKEN"} {
 		t.Setenv(name, "the-developers-own")

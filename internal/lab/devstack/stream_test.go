@@ -116,7 +116,7 @@ func TestFailedBatchIsRetriedBeforeTheNextOne(t *testing.T) {
 
 // A message to the queue for failures, as AWS sends it
 // (https://docs.aws.amazon.com/lambda/latest/dg/services-dynamodb-errors.html).
-func TestQueueForFailuresIsNotToldWhatIsInARecord(t *testing.T) {
+func TestQueueForFailuresLearnsOnlyWhereARecordStands(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t, nil, "NEW_IMAGE")
@@ -163,7 +163,7 @@ func TestThrottledBatchUsesUpNoRetry(t *testing.T) {
 	})
 }
 
-func TestStreamBatchesDoNotWaitLongerThanTheirWindow(t *testing.T) {
+func TestStreamBatchesWaitNoLongerThanTheirWindow(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		mapping StreamMapping
@@ -189,7 +189,7 @@ func TestStreamBatchesDoNotWaitLongerThanTheirWindow(t *testing.T) {
 	}
 }
 
-func TestStreamOfAnEarlierTableIsNotRead(t *testing.T) {
+func TestLatestStreamOfATableIsRead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t, nil, "KEYS_ONLY")
@@ -204,7 +204,7 @@ func TestStreamOfAnEarlierTableIsNotRead(t *testing.T) {
 	})
 }
 
-func TestItemIsNotOvertakenByItself(t *testing.T) {
+func TestChangesOfAnItemStayInOrder(t *testing.T) {
 	t.Parallel()
 	for _, factor := range []int{1, 5} {
 		t.Run(fmt.Sprint(factor), func(t *testing.T) {
@@ -253,7 +253,7 @@ func TestItemIsNotOvertakenByItself(t *testing.T) {
 	}
 }
 
-func TestMappingDoesNotBeginElsewhere(t *testing.T) {
+func TestMappingBeginsAtItsStartingPosition(t *testing.T) {
 	t.Parallel()
 	for position, want := range map[streamtypes.ShardIteratorType][]string{"TRIM_HORIZON": {"0s a", "250ms b"}, "LATEST": {"250ms b"}} {
 		t.Run(string(position), func(t *testing.T) {
@@ -272,7 +272,7 @@ func TestMappingDoesNotBeginElsewhere(t *testing.T) {
 }
 
 // Shards are closed after four hours; what follows is in their children.
-func TestChildOfAShardIsNotReadBeforeItIsDoneWith(t *testing.T) {
+func TestChildOfAShardIsReadAfterItsParent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t, nil, "KEYS_ONLY")
@@ -355,7 +355,7 @@ func TestExpiredIteratorIsReplaced(t *testing.T) {
 	})
 }
 
-func TestDeletedTableDoesNotKeepTheMapping(t *testing.T) {
+func TestMappingEndsWithItsTable(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t, nil, "KEYS_ONLY")

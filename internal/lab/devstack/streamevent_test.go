@@ -67,7 +67,7 @@ func TestSampleOfAStreamIsWhatIsSent(t *testing.T) {
 	}
 }
 
-func TestExpiredItemIsNotTakenForADeletedOne(t *testing.T) {
+func TestExpiredItemNamesTheServiceAsItsDeleter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t, nil, "OLD_IMAGE")
@@ -88,7 +88,7 @@ func TestExpiredItemIsNotTakenForADeletedOne(t *testing.T) {
 	})
 }
 
-func TestEventIsNotLargerThanARequest(t *testing.T) {
+func TestEventFitsARequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t, nil, "NEW_IMAGE")

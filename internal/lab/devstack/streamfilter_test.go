@@ -13,7 +13,7 @@ import (
 	"github.com/landfall-dev/landfall/internal/lab/localaws"
 )
 
-func TestFilterDoesNotLetOtherRecordsPass(t *testing.T) {
+func TestFilterPassesExactlyItsRecords(t *testing.T) {
 	t.Parallel()
 	record := []byte(`{"eventName":"INSERT","dynamodb":{"SizeBytes":214,"Keys":{"pk":{"S":"a"}},"NewImage":{"status":{"S":"pending"},"tags":{"SS":["x","y"]},"live":{"BOOL":true},"none":{"NULL":true},"m":{"M":{"k":{"N":"1"}}}}},"gone":null}`)
 	for _, c := range []struct {
@@ -54,7 +54,7 @@ func TestFilterDoesNotLetOtherRecordsPass(t *testing.T) {
 	}
 }
 
-func TestRecordsThatDoNotPassAreNotCounted(t *testing.T) {
+func TestOnlyRecordsThatPassAreCounted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t, nil, "KEYS_ONLY")
@@ -65,7 +65,7 @@ func TestRecordsThatDoNotPassAreNotCounted(t *testing.T) {
 	})
 }
 
-func TestWrongStreamMappingsAreNotStarted(t *testing.T) {
+func TestWrongStreamMappingsAreRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t, nil, "KEYS_ONLY")

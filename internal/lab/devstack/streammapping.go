@@ -1,6 +1,7 @@
 package devstack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -109,15 +110,9 @@ func (s *Stack) MapStream(ctx context.Context, m StreamMapping) error {
 }
 
 func (m StreamMapping) withDefaults() StreamMapping {
-	if m.BatchSize == 0 {
-		m.BatchSize = DefaultStreamBatch
-	}
-	if m.MaximumRecordAge == 0 {
-		m.MaximumRecordAge = streamRetention
-	}
-	if m.ParallelizationFactor == 0 {
-		m.ParallelizationFactor = 1
-	}
+	m.BatchSize = cmp.Or(m.BatchSize, DefaultStreamBatch)
+	m.MaximumRecordAge = cmp.Or(m.MaximumRecordAge, streamRetention)
+	m.ParallelizationFactor = cmp.Or(m.ParallelizationFactor, 1)
 	return m
 }
 
@@ -129,10 +124,6 @@ func (m StreamMapping) check() error {
 		return errors.New("table is missing")
 	case m.StartingPosition != types.ShardIteratorTypeTrimHorizon && m.StartingPosition != types.ShardIteratorTypeLatest:
 		return fmt.Errorf("starting position %q is neither TRIM_HORIZON nor LATEST", m.StartingPosition)
-	case m.BatchSize < 1 || m.BatchSize > MaxBatch:
-		return fmt.Errorf("batch size %d is not within 1 to %d", m.BatchSize, MaxBatch)
-	case m.BatchingWindow < 0 || m.BatchingWindow > MaxBatchingWindow || m.BatchingWindow%time.Second != 0:
-		return fmt.Errorf("batching window %v: want whole seconds within 0 to %v", m.BatchingWindow, MaxBatchingWindow)
 	case m.ParallelizationFactor < 1 || m.ParallelizationFactor > MaxParallelizationFactor:
 		return fmt.Errorf("parallelization factor %d is not within 1 to %d", m.ParallelizationFactor, MaxParallelizationFactor)
 	case m.MaximumRetryAttempts < Unlimited || m.MaximumRetryAttempts > MaxRetryAttempts:
@@ -142,5 +133,5 @@ func (m StreamMapping) check() error {
 	case m.OnFailure != "" && m.Queues == nil:
 		return errors.New("OnFailure needs Queues: a client of its SQS")
 	}
-	return nil
+	return checkBatch(m.BatchSize, m.BatchingWindow)
 }

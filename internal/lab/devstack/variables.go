@@ -2,6 +2,7 @@ package devstack
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -66,9 +67,7 @@ func variables(f Function, region, runtimeAPI string, now time.Time) []string {
 		"PATH":                            "/usr/local/bin:/usr/bin:/bin:/opt/bin",
 		"TMPDIR":                          os.TempDir(),
 	}
-	for name, value := range f.Env {
-		env[name] = value
-	}
+	maps.Copy(env, f.Env)
 	list := make([]string, 0, len(env))
 	for name, value := range env {
 		list = append(list, name+"="+value)

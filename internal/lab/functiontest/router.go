@@ -17,7 +17,6 @@ import (
 	"github.com/landfall-dev/landfall/internal/config/yamlconfig"
 	"github.com/landfall-dev/landfall/internal/lab/devstack"
 	"github.com/landfall-dev/landfall/internal/lab/localaws"
-	"github.com/landfall-dev/landfall/internal/lab/localaws/ledger"
 	"github.com/landfall-dev/landfall/internal/lab/loopback"
 	"github.com/landfall-dev/landfall/internal/routing"
 	"github.com/landfall-dev/landfall/internal/routingdb"
@@ -30,7 +29,6 @@ type Router struct {
 
 	Stack    *devstack.Stack
 	Output   *Output
-	Ledger   *ledger.Ledger
 	SQS      *sqs.Client
 	Receipts *routingdb.Receipts
 	Control  *routingdb.Control
@@ -47,8 +45,7 @@ const receiptsTable, controlTable = "test-receipts", "test-control"
 func NewRouter(t *testing.T, prefix, yaml string, queues ...string) *Router {
 	t.Helper()
 	cfg, file := writeConfig(t, yaml)
-	account := localaws.New(localaws.Options{})
-	server, err := loopback.Listen("127.0.0.1:0", account)
+	server, err := loopback.Listen("127.0.0.1:0", localaws.New(localaws.Options{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +60,7 @@ func NewRouter(t *testing.T, prefix, yaml string, queues ...string) *Router {
 	}
 	tables := dynamodb.NewFromConfig(sdk)
 	r := &Router{
-		T: t, Output: &Output{}, Ledger: account.Ledger(), SQS: sqs.NewFromConfig(sdk),
+		T: t, Output: &Output{}, SQS: sqs.NewFromConfig(sdk),
 		Receipts: routingdb.NewReceipts(tables, receiptsTable), Control: routingdb.NewControl(tables, controlTable),
 	}
 	for _, group := range cfg.GroupNames() {

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -148,9 +149,7 @@ func (a *Account) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil { // the answer is lost, or the caller is gone
 		panic(http.ErrAbortHandler)
 	}
-	for name, values := range dated(answer.Header) {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), dated(answer.Header))
 	w.WriteHeader(answer.Status)
 	_, _ = w.Write(answer.Body) // the caller may be gone
 }

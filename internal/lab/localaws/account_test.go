@@ -90,7 +90,7 @@ func (b *bundle) transact(ctx context.Context, token string, key string) error {
 	return err
 }
 
-func TestErrorOnDemandDoesNoWork(t *testing.T) {
+func TestErrorOnDemandReplacesTheWork(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[faults.Error]string{
 		faults.Throttle: "ThrottlingException", faults.Conflict: "TransactionConflictException",
@@ -113,7 +113,7 @@ func TestErrorOnDemandDoesNoWork(t *testing.T) {
 	}
 }
 
-func TestLostAnswerDoesNotUndoTheWork(t *testing.T) {
+func TestLostAnswerLeavesTheWorkDone(t *testing.T) {
 	t.Parallel()
 	b := setup(t, localaws.Options{})
 	for name, f := range map[string]faults.Fault{"lost": {LoseAnswer: true}, "spoilt": {SpoilAnswer: true}} {
@@ -151,7 +151,7 @@ func TestAnswerIsLostOnTheWireToo(t *testing.T) {
 	}
 }
 
-func TestDelayedWriteIsNotLostWhenItsCallerGivesUp(t *testing.T) {
+func TestDelayedWriteHappensAfterItsCallerGaveUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t, localaws.Options{})
@@ -175,7 +175,7 @@ func TestDelayedWriteIsNotLostWhenItsCallerGivesUp(t *testing.T) {
 	})
 }
 
-func TestLatencyIsNotSpentTwice(t *testing.T) {
+func TestLatencyIsSpentOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t, localaws.Options{})
@@ -233,7 +233,7 @@ func TestItemsOfATransactionInProgressAreHeld(t *testing.T) {
 	})
 }
 
-func TestTokenIsNotKnownAfterTenMinutes(t *testing.T) {
+func TestTokenIsForgottenAfterTenMinutes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t, localaws.Options{})
@@ -294,7 +294,7 @@ func TestUnitsAreCountedForTheirTableAndCaller(t *testing.T) {
 	}
 }
 
-func TestStaleIndexShowsThePastAndNothingElse(t *testing.T) {
+func TestStaleIndexShowsExactlyThePast(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t, localaws.Options{})
@@ -322,7 +322,7 @@ func TestStaleIndexShowsThePastAndNothingElse(t *testing.T) {
 	})
 }
 
-func TestUnprocessedEntriesOfABatchAreReturnedNotDone(t *testing.T) {
+func TestUnprocessedEntriesOfABatchAreReturned(t *testing.T) {
 	t.Parallel()
 	b := setup(t, localaws.Options{})
 	var writes []types.WriteRequest
@@ -377,7 +377,7 @@ func TestExpiredItemStaysUntilItIsReaped(t *testing.T) {
 	})
 }
 
-func TestPartitionDoesNotGiveMoreThanItsLimit(t *testing.T) {
+func TestPartitionThrottlesBeyondItsLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t, localaws.Options{PartitionLimits: true})
@@ -421,7 +421,7 @@ func TestPartitionDoesNotGiveMoreThanItsLimit(t *testing.T) {
 	})
 }
 
-func TestLedgerDoesNotMixCallersOrForgetWhatWasRefused(t *testing.T) {
+func TestLedgerTellsCallersApartAndCountsRefusals(t *testing.T) {
 	t.Parallel()
 	b := setup(t, localaws.Options{KeepEntries: 3})
 	app := dynamodb.NewFromConfig(b.Config("app"))

@@ -10,6 +10,12 @@ import (
 )
 
 func (h Harness) lanes(t *testing.T) {
+	h.pages(t)
+	h.membership(t)
+}
+
+// pages hold listings to being complete, in order and on time.
+func (h Harness) pages(t *testing.T) {
 	h.each(t, "every row of a lane is listed once over several pages, whatever ties", func(b *bench) {
 		const rows = 250
 		var want []string
@@ -55,6 +61,10 @@ func (h Harness) lanes(t *testing.T) {
 			b.t.Errorf("listed %v at its time, want %v", got, want)
 		}
 	})
+}
+
+// membership holds a row to the lane of its status.
+func (h Harness) membership(t *testing.T) {
 	h.each(t, "every row is in a lane until it is completed", func(b *bench) {
 		b.put(b.fresh())
 		horizon := b.now.Add(24 * time.Hour)

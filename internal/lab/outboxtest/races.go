@@ -11,6 +11,14 @@ import (
 )
 
 func (h Harness) races(t *testing.T) {
+	h.claimRaces(t)
+	h.settlementRaces(t)
+	h.orderRaces(t)
+	h.lookupRaces(t)
+}
+
+// claimRaces are between workers that claim one row.
+func (h Harness) claimRaces(t *testing.T) {
 	for name, fromReading := range map[string]bool{"blind": false, "as read": true} {
 		h.each(t, "a row is never claimed by two workers, "+name, func(b *bench) {
 			b.put(b.fresh())
@@ -30,6 +38,22 @@ func (h Harness) races(t *testing.T) {
 			b.t.Errorf("maybe_since = %v, attempt_count = %d; want the abandoned claim's time, 2", after.MaybeSince, after.AttemptCount)
 		}
 	})
+	h.each(t, "the end of a claim does not move back while an attempt may have arrived", func(b *bench) {
+		b.put(b.fresh())
+		row := b.claimed(nil)
+		shorter := b.claim(&row)
+		shorter.Until, shorter.Window = b.now.Add(time.Second), outbox.Never
+		if _, err := b.subject.Store.Claim(b.t.Context(), shorter); err != nil {
+			b.t.Fatal(err)
+		}
+		if after := b.get(); !after.Until.Equal(row.Until) || after.Window != row.Window {
+			b.t.Errorf("until = %v, window = %v; want those of the first claim: %v, %v", after.Until, after.Window, row.Until, row.Window)
+		}
+	})
+}
+
+// settlementRaces are between claims and settlements of other readings.
+func (h Harness) settlementRaces(t *testing.T) {
 	h.each(t, "a claim that was taken over cannot settle", func(b *bench) {
 		b.put(b.fresh())
 		first := b.claimed(nil)
@@ -80,6 +104,10 @@ func (h Harness) races(t *testing.T) {
 			b.t.Errorf("the stored row changed:\n%s\n%s", before, after)
 		}
 	})
+}
+
+// orderRaces are between people.
+func (h Harness) orderRaces(t *testing.T) {
 	for name, end := range map[string]func(*bench, outbox.Row) outbox.Settlement{
 		"the first": reader(outbox.StatusFailed), "the second": operator(outbox.StatusFailed, false),
 	} {
@@ -124,6 +152,10 @@ func (h Harness) races(t *testing.T) {
 		}
 		b.conflicts(seen(b.to(outbox.StatusFailed), row))
 	})
+}
+
+// lookupRaces are between readers of an unknown row.
+func (h Harness) lookupRaces(t *testing.T) {
 	h.each(t, "of two lookups of the same reading one is counted", func(b *bench) {
 		b.unknown()
 		row := b.get()
@@ -155,18 +187,6 @@ func (h Harness) races(t *testing.T) {
 		b.settled(again)
 		row.RemoteRef = "first"
 		b.same("the stored row", row, b.get())
-	})
-	h.each(t, "the end of a claim does not move back while an attempt may have arrived", func(b *bench) {
-		b.put(b.fresh())
-		row := b.claimed(nil)
-		shorter := b.claim(&row)
-		shorter.Until, shorter.Window = b.now.Add(time.Second), outbox.Never
-		if _, err := b.subject.Store.Claim(b.t.Context(), shorter); err != nil {
-			b.t.Fatal(err)
-		}
-		if after := b.get(); !after.Until.Equal(row.Until) || after.Window != row.Window {
-			b.t.Errorf("until = %v, window = %v; want those of the first claim: %v, %v", after.Until, after.Window, row.Until, row.Window)
-		}
 	})
 }
 

@@ -11,6 +11,13 @@ import (
 )
 
 func (h Harness) races(t *testing.T) {
+	h.routerRaces(t)
+	h.acceptanceRaces(t)
+	h.deliveryRaces(t)
+}
+
+// routerRaces are between routers that make the same move.
+func (h Harness) routerRaces(t *testing.T) {
 	h.each(t, "a message is never assigned by two routers", func(b *bench) {
 		b.exclusive(b.many(routing.Assign, b.get())...)
 	})
@@ -44,6 +51,10 @@ func (h Harness) races(t *testing.T) {
 	h.each(t, "a message is never given up by two", func(b *bench) {
 		b.exclusive(b.many(routing.Kill, b.pending())...)
 	})
+}
+
+// acceptanceRaces are between a consumer and what the router, or the consumer itself, does otherwise.
+func (h Harness) acceptanceRaces(t *testing.T) {
 	h.each(t, "a message is never accepted and moved on", func(b *bench) {
 		pending := b.pending()
 		accept := b.move(routing.Accept, pending)
@@ -69,6 +80,10 @@ func (h Harness) races(t *testing.T) {
 		b.refuses(b.move(routing.Decline, second))
 		b.made(b.move(routing.Accept, second))
 	})
+}
+
+// deliveryRaces are about messages whose delivery is their acceptance.
+func (h Harness) deliveryRaces(t *testing.T) {
 	h.each(t, "a refused forward never reroutes what another invocation may have delivered", func(b *bench) {
 		pending := b.onDelivery()
 		b.made(b.move(routing.MarkAgain, pending))
@@ -191,7 +206,7 @@ func (h Harness) receipts(t *testing.T) {
 			}
 		}
 	})
-	h.each(t, "no consumer that was tried is ever forgotten", func(b *bench) {
+	h.each(t, "every consumer that was tried is kept", func(b *bench) {
 		receipt := b.pending()
 		for range 20 {
 			receipt = b.made(b.move(routing.Reassign, receipt))
@@ -202,7 +217,7 @@ func (h Harness) receipts(t *testing.T) {
 			b.t.Errorf("tried = %v", tried)
 		}
 	})
-	h.each(t, "no end of an attempt is stored as another", func(b *bench) {
+	h.each(t, "every end of an attempt is stored as it is", func(b *bench) {
 		receipt := b.pending()
 		for _, end := range []routing.End{routing.EndLapsed, routing.EndDeclined, routing.EndRefused, routing.EndErrored} {
 			m := b.move(routing.Reassign, receipt)
@@ -211,7 +226,7 @@ func (h Harness) receipts(t *testing.T) {
 		}
 		b.same("the stored receipt", receipt, b.get())
 	})
-	h.each(t, "no reason is stored as another", func(b *bench) {
+	h.each(t, "every reason is stored as it is", func(b *bench) {
 		for _, reason := range []routing.Reason{
 			routing.ReasonMaxWait, routing.ReasonNobodyLeft, routing.ReasonReceiveCount,
 			routing.ReasonDeliveryUnknown, routing.ReasonOversize,

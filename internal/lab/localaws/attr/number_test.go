@@ -33,7 +33,7 @@ func TestNumberKeepsEveryDigitInOneCanonicalForm(t *testing.T) {
 	}
 }
 
-func TestNumberIsRefusedWhenItDoesNotFit(t *testing.T) {
+func TestNumberBeyondItsBoundsIsRefused(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]error{
 		"": ErrNotNumber, " 1": ErrNotNumber, "1 ": ErrNotNumber, "NaN": ErrNotNumber, "Infinity": ErrNotNumber, "0x1": ErrNotNumber,
@@ -100,7 +100,7 @@ func TestNumbersCompareAndAddAsRationalNumbers(t *testing.T) {
 	}
 }
 
-func TestSumThatDoesNotFitIsRefused(t *testing.T) {
+func TestSumBeyondItsBoundsIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		a, b string

@@ -141,7 +141,7 @@ func TestPagingOverTiedSortKeysReadsEachItemOnceWhileItemsChange(t *testing.T) {
 	}
 }
 
-func TestIndexHasNoItemWithoutItsKey(t *testing.T) {
+func TestIndexHasOnlyItemsWithItsKey(t *testing.T) {
 	t.Parallel()
 	c := Client()
 	table := Table(t, c, Schema{Key: "pk", Indexes: []string{"keys=g due:N KEYS_ONLY", "some=g INCLUDE:v", "whole=g ALL"}})

@@ -65,7 +65,7 @@ func (v vault) get(in secretsmanager.GetSecretValueInput) string {
 	return aws.ToString(out.SecretString)
 }
 
-func TestSecretsAreNotFoundUnderAnotherName(t *testing.T) {
+func TestSecretsAreFoundUnderTheirNamesAlone(t *testing.T) {
 	t.Parallel()
 	v := newVault(t)
 	name, arn := v.create(aws.String("hunter2"))
@@ -197,7 +197,7 @@ func TestSecretsThatAreIllegalAreRefused(t *testing.T) {
 	}
 }
 
-func TestSecretsThatAreDeletedAreNotRead(t *testing.T) {
+func TestDeletedSecretsAreRefused(t *testing.T) {
 	t.Parallel()
 	v := newVault(t)
 	name, _ := v.create(aws.String("one"))

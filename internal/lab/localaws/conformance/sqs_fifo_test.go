@@ -31,7 +31,7 @@ func expect(t *testing.T, when string, got []types.Message, want ...string) {
 	}
 }
 
-func TestSQSGroupIsNotReceivedPastItsFirstMessageInFlight(t *testing.T) {
+func TestSQSGroupWaitsForItsFirstMessageInFlight(t *testing.T) {
 	t.Parallel()
 	q := fifo(t, nil)
 	q.SendTo("g1", "g1-m1")
@@ -54,7 +54,7 @@ func TestSQSGroupIsNotReceivedPastItsFirstMessageInFlight(t *testing.T) {
 	expect(t, "both are deleted", q.Receive(10, 1), "g1-m3", "g1-m4")
 }
 
-func TestSQSGroupIsNotReorderedWhenMessagesComeBack(t *testing.T) {
+func TestSQSGroupKeepsItsOrderWhenMessagesComeBack(t *testing.T) {
 	t.Parallel()
 	q := fifo(t, nil)
 	q.SendTo("g", "1", "2", "3")
@@ -93,7 +93,7 @@ func TestSQSGroupComesBackInOrderAfterItsTimeout(t *testing.T) {
 	})
 }
 
-func TestSQSExpiredHandleDoesNotDeleteFromAFIFOQueue(t *testing.T) {
+func TestSQSExpiredHandleIsRefusedByAFIFOQueue(t *testing.T) {
 	t.Parallel()
 	OverTime(t, func(t *testing.T) {
 		q := fifo(t, Attributes{"VisibilityTimeout": "1"})
@@ -119,7 +119,7 @@ func TestSQSExpiredHandleDoesNotDeleteFromAFIFOQueue(t *testing.T) {
 	})
 }
 
-func TestSQSDuplicateIsNotTakenForFiveMinutes(t *testing.T) {
+func TestSQSDuplicateIsDroppedForFiveMinutes(t *testing.T) {
 	t.Parallel()
 	OverTime(t, func(t *testing.T) {
 		q := fifo(t, Attributes{"ContentBasedDeduplication": "true"})
@@ -156,7 +156,7 @@ func TestSQSDuplicateIsNotTakenForFiveMinutes(t *testing.T) {
 	})
 }
 
-func TestSQSDeduplicationByGroupDoesNotReachOtherGroups(t *testing.T) {
+func TestSQSDeduplicationByGroupStaysInItsGroup(t *testing.T) {
 	t.Parallel()
 	for scope, want := range map[string]string{"queue": "1 0 0", "messageGroup": "2 0 0"} {
 		q := fifo(t, Attributes{"DeduplicationScope": scope})
@@ -204,7 +204,7 @@ func TestSQSParameterOfTheOtherKindOfQueueIsRefused(t *testing.T) {
 	}
 }
 
-func TestSQSFIFOQueueDoesNotDelaySingleMessages(t *testing.T) {
+func TestSQSFIFOQueueDelaysByItsOwnSettingAlone(t *testing.T) {
 	t.Parallel()
 	OverTime(t, func(t *testing.T) {
 		q := fifo(t, Attributes{"DelaySeconds": "2"})
@@ -220,7 +220,7 @@ func TestSQSFIFOQueueDoesNotDelaySingleMessages(t *testing.T) {
 	})
 }
 
-func TestSQSBlockedGroupDoesNotStarveAReceiverThatWaits(t *testing.T) {
+func TestSQSReceiverIsServedWhileAnotherGroupIsBlocked(t *testing.T) {
 	t.Parallel()
 	OverTime(t, func(t *testing.T) {
 		q := fifo(t, nil)
@@ -240,7 +240,7 @@ func TestSQSBlockedGroupDoesNotStarveAReceiverThatWaits(t *testing.T) {
 	})
 }
 
-func TestSQSGroupsDoNotWaitForEachOther(t *testing.T) {
+func TestSQSGroupsAreIndependent(t *testing.T) {
 	t.Parallel()
 	q := fifo(t, nil)
 	for i := range 12 {

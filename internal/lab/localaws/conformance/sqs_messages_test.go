@@ -165,7 +165,7 @@ func entries(n int, body string) []types.SendMessageBatchRequestEntry {
 	return list
 }
 
-func TestSQSBatchThatIsWrongIsNotDoneInPart(t *testing.T) {
+func TestSQSWrongBatchIsRefusedAsAWhole(t *testing.T) {
 	t.Parallel()
 	c := QueueClient()
 	q := NewQueue(t, c, nil)
@@ -210,7 +210,7 @@ func TestSQSBatchThatIsWrongIsNotDoneInPart(t *testing.T) {
 	}
 }
 
-func TestSQSEntryOfABatchDoesNotFailTheOthers(t *testing.T) {
+func TestSQSEntryOfABatchFailsAlone(t *testing.T) {
 	t.Parallel()
 	c := QueueClient()
 	q := NewQueue(t, c, Attributes{"MaximumMessageSize": "1024"})
@@ -243,7 +243,7 @@ func TestSQSEntryOfABatchDoesNotFailTheOthers(t *testing.T) {
 	}
 }
 
-func TestSQSMessageAttributesNotAskedForAreNotDelivered(t *testing.T) {
+func TestSQSMessageAttributesAreDeliveredOnRequest(t *testing.T) {
 	t.Parallel()
 	OverTime(t, func(t *testing.T) {
 		c := QueueClient()
@@ -272,7 +272,7 @@ func TestSQSMessageAttributesNotAskedForAreNotDelivered(t *testing.T) {
 	})
 }
 
-func TestSQSMessageIsNotReceivedBeforeItsDelay(t *testing.T) {
+func TestSQSMessageIsReceivedAfterItsDelay(t *testing.T) {
 	t.Parallel()
 	OverTime(t, func(t *testing.T) {
 		c := QueueClient()
@@ -297,7 +297,7 @@ func TestSQSMessageIsNotReceivedBeforeItsDelay(t *testing.T) {
 	})
 }
 
-func TestSQSMessageIsNotKeptPastItsRetention(t *testing.T) {
+func TestSQSMessageIsDroppedAfterItsRetention(t *testing.T) {
 	t.Parallel()
 	OverTime(t, func(t *testing.T) {
 		c := QueueClient()

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestSQSQueueIsNotMadeTwiceWithOtherAttributes(t *testing.T) {
+func TestSQSQueueMadeAgainWithOtherAttributesIsRefused(t *testing.T) {
 	t.Parallel()
 	c := QueueClient()
 	q := NewQueue(t, c, Attributes{"DelaySeconds": "1", "VisibilityTimeout": "69"})
@@ -45,7 +45,7 @@ func TestSQSQueueIsNotMadeTwiceWithOtherAttributes(t *testing.T) {
 	}
 }
 
-func TestSQSQueueOfAWrongNameIsNotMade(t *testing.T) {
+func TestSQSQueueOfAWrongNameIsRefused(t *testing.T) {
 	t.Parallel()
 	c := QueueClient()
 	for _, tc := range []struct{ name, fifo string }{
@@ -62,7 +62,7 @@ func TestSQSQueueOfAWrongNameIsNotMade(t *testing.T) {
 	}
 }
 
-func TestSQSAttributeOutOfBoundsIsNotSet(t *testing.T) {
+func TestSQSAttributeOutOfBoundsIsRefused(t *testing.T) {
 	t.Parallel()
 	c := QueueClient()
 	standard, fifo := NewQueue(t, c, nil), NewQueue(t, c, Attributes{"FifoQueue": "true"})
@@ -122,7 +122,7 @@ func TestSQSAttributeOutOfBoundsIsNotSet(t *testing.T) {
 	}
 }
 
-func TestSQSAttributesNotAskedForAreNotTold(t *testing.T) {
+func TestSQSAttributesAreToldOnRequest(t *testing.T) {
 	t.Parallel()
 	c := QueueClient()
 	q := NewQueue(t, c, Attributes{"VisibilityTimeout": "20"})
@@ -217,7 +217,7 @@ func TestSQSPagesListEveryQueue(t *testing.T) {
 	}
 }
 
-func TestSQSQueueThatIsGoneDoesNotAnswer(t *testing.T) {
+func TestSQSQueueThatIsGoneRefusesEveryRequest(t *testing.T) {
 	t.Parallel()
 	c := QueueClient()
 	q := NewQueue(t, c, nil)
@@ -242,7 +242,7 @@ func TestSQSQueueThatIsGoneDoesNotAnswer(t *testing.T) {
 	}
 }
 
-func TestSQSTagsDoNotOutliveTheirRemoval(t *testing.T) {
+func TestSQSTagsAreKeptUntilTheirRemoval(t *testing.T) {
 	t.Parallel()
 	c := QueueClient()
 	q := NewQueue(t, c, nil)
@@ -266,7 +266,7 @@ func TestSQSTagsDoNotOutliveTheirRemoval(t *testing.T) {
 	}
 }
 
-func TestSQSPurgedMessagesDoNotComeBack(t *testing.T) {
+func TestSQSPurgedMessagesAreGone(t *testing.T) {
 	t.Parallel()
 	OverTime(t, func(t *testing.T) {
 		c := QueueClient()

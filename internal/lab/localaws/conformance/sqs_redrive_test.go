@@ -34,7 +34,7 @@ func bury(t *testing.T, q *Queue, n int) {
 	}
 }
 
-func TestSQSMessageIsNotReceivedMoreOftenThanAllowed(t *testing.T) {
+func TestSQSMessageReceivedTooOftenIsDeadLettered(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []Attributes{nil, {"FifoQueue": "true", "ContentBasedDeduplication": "true"}} {
 		c := QueueClient()
@@ -75,7 +75,7 @@ func TestSQSMessageIsNotReceivedMoreOftenThanAllowed(t *testing.T) {
 	}
 }
 
-func TestSQSDeadLettersDoNotTakeThePlaceOfMessages(t *testing.T) {
+func TestSQSDeadLettersLeaveRoomForMessages(t *testing.T) {
 	t.Parallel()
 	c := QueueClient()
 	dead := NewQueue(t, c, nil)
@@ -185,7 +185,7 @@ func TestSQSMovedDeadLettersArriveOnce(t *testing.T) {
 	})
 }
 
-func TestSQSMoveTaskIsNotFasterThanAsked(t *testing.T) {
+func TestSQSMoveTaskKeepsItsRate(t *testing.T) {
 	t.Parallel()
 	OverTime(t, func(t *testing.T) {
 		c := QueueClient()

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestSQSMessageInFlightIsNotReceivedBeforeItsTimeout(t *testing.T) {
+func TestSQSMessageInFlightIsHiddenUntilItsTimeout(t *testing.T) {
 	t.Parallel()
 	OverTime(t, func(t *testing.T) {
 		q := NewQueue(t, QueueClient(), Attributes{"VisibilityTimeout": "3"})
@@ -39,7 +39,7 @@ func TestSQSMessageInFlightIsNotReceivedBeforeItsTimeout(t *testing.T) {
 	})
 }
 
-func TestSQSChangedVisibilityIsNotThatOfTheNextReceipt(t *testing.T) {
+func TestSQSChangedVisibilityCountsForOneReceipt(t *testing.T) {
 	t.Parallel()
 	OverTime(t, func(t *testing.T) {
 		q := NewQueue(t, QueueClient(), Attributes{"VisibilityTimeout": "2"})
@@ -68,7 +68,7 @@ func TestSQSChangedVisibilityIsNotThatOfTheNextReceipt(t *testing.T) {
 }
 
 // Old handles of standard queues go on working, https://github.com/getmoto/moto/pull/4655.
-func TestSQSOldHandleIsNotForgottenByAStandardQueue(t *testing.T) {
+func TestSQSOldHandleWorksInAStandardQueue(t *testing.T) {
 	t.Parallel()
 	OverTime(t, func(t *testing.T) {
 		q := NewQueue(t, QueueClient(), Attributes{"VisibilityTimeout": "1"})
@@ -117,7 +117,7 @@ func TestSQSMadeUpHandleIsRefused(t *testing.T) {
 	}
 }
 
-func TestSQSMessageIsNotInvisibleBeyondTwelveHours(t *testing.T) {
+func TestSQSVisibilityEndsTwelveHoursAfterTheReceipt(t *testing.T) {
 	t.Parallel()
 	OverTime(t, func(t *testing.T) {
 		q := NewQueue(t, QueueClient(), nil)
@@ -138,7 +138,7 @@ func TestSQSMessageIsNotInvisibleBeyondTwelveHours(t *testing.T) {
 	})
 }
 
-func TestSQSLongPollDoesNotWaitForWhatIsThere(t *testing.T) {
+func TestSQSLongPollReturnsAtOnceWhatIsThere(t *testing.T) {
 	t.Parallel()
 	OverTime(t, func(t *testing.T) {
 		q := NewQueue(t, QueueClient(), nil)
@@ -165,7 +165,7 @@ func TestSQSQueueWaitsByItselfWhenItIsToldSo(t *testing.T) {
 	})
 }
 
-func TestSQSLongPollDoesNotMissWhatComesMeanwhile(t *testing.T) {
+func TestSQSLongPollReturnsWhatComesMeanwhile(t *testing.T) {
 	t.Parallel()
 	for name, happen := range map[string]func(q *Queue, m types.Message){
 		"sent":       func(q *Queue, _ types.Message) { q.Send("new") },
@@ -191,7 +191,7 @@ func TestSQSLongPollDoesNotMissWhatComesMeanwhile(t *testing.T) {
 	}
 }
 
-func TestSQSReceiversThatWaitDoNotGetTheSameMessage(t *testing.T) {
+func TestSQSReceiversThatWaitGetDifferentMessages(t *testing.T) {
 	t.Parallel()
 	OverTime(t, func(t *testing.T) {
 		q := NewQueue(t, QueueClient(), nil)

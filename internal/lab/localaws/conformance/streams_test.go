@@ -97,7 +97,7 @@ func TestStreamTellsItsViewOfRealChanges(t *testing.T) {
 	}
 }
 
-func TestStreamDoesNotReorderTheChangesOfAnItem(t *testing.T) {
+func TestStreamKeepsTheOrderOfAnItemsChanges(t *testing.T) {
 	t.Parallel()
 	OverTime(t, func(t *testing.T) {
 		st := NewStream(t, Schema{Key: "pk sk:N"}, "NEW_IMAGE")
@@ -129,7 +129,7 @@ func TestStreamDoesNotReorderTheChangesOfAnItem(t *testing.T) {
 	})
 }
 
-func TestTransactionIsNotToldAsOneRecord(t *testing.T) {
+func TestTransactionIsARecordForEachItem(t *testing.T) {
 	t.Parallel()
 	OverTime(t, func(t *testing.T) {
 		st := NewStream(t, Schema{Key: "pk"}, "NEW_IMAGE")
@@ -158,7 +158,7 @@ func TestTransactionIsNotToldAsOneRecord(t *testing.T) {
 	})
 }
 
-func TestIteratorDoesNotStartElsewhere(t *testing.T) {
+func TestIteratorStartsWhereItsTypeSays(t *testing.T) {
 	t.Parallel()
 	OverTime(t, func(t *testing.T) {
 		st := NewStream(t, Schema{Key: "pk"}, "NEW_IMAGE")
@@ -220,7 +220,7 @@ func (st *Stream) shardOf(sequence string) *string {
 	return nil
 }
 
-func TestPageOfRecordsDoesNotExceedItsLimit(t *testing.T) {
+func TestPageOfRecordsKeepsItsLimit(t *testing.T) {
 	t.Parallel()
 	OverTime(t, func(t *testing.T) {
 		st := NewStream(t, Schema{Key: "pk"}, "NEW_IMAGE")
@@ -286,7 +286,7 @@ func TestStreamIsDescribedWhole(t *testing.T) {
 	}
 }
 
-func TestWrongRequestOfAStreamIsNotAnswered(t *testing.T) {
+func TestWrongRequestOfAStreamIsRefused(t *testing.T) {
 	t.Parallel()
 	st := NewStream(t, Schema{Key: "pk"}, "KEYS_ONLY")
 	shard := st.Shards()[0].ShardId

@@ -60,7 +60,7 @@ func TestTransactionIsDoneWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-func TestRepeatedTokenDoesNotRepeatTheTransaction(t *testing.T) {
+func TestRepeatedTokenRunsTheTransactionOnce(t *testing.T) {
 	t.Parallel()
 	c := Client()
 	table := Table(t, c, Schema{Key: "pk"})

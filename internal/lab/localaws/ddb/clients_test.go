@@ -21,7 +21,7 @@ func answerOf(t *testing.T, db *DB, name, body string) string {
 	return string(wire.Encode("", out.Answer, out.Err).Body)
 }
 
-func TestUpdateThatOnlyRemovesCreatesNoItem(t *testing.T) {
+func TestUpdateThatOnlyRemovesLeavesAMissingItemMissing(t *testing.T) {
 	t.Parallel()
 	const key = `{"TableName":"one","Key":{"k":{"S":"new"}}`
 	for update, created := range map[string]bool{

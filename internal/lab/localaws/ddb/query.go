@@ -74,7 +74,7 @@ func (in *params) page(query bool) (*page, error) {
 
 // checkShape finds parameters that contradict each other.
 func (in *params) checkShape(query bool) error {
-	segment, total := *cmp.Or(in.Segment, new(int)), *cmp.Or(in.TotalSegments, new(int))
+	segment, total := wire.Given(in.Segment, 0), wire.Given(in.TotalSegments, 0)
 	return cmp.Or(
 		wire.Forbid(in.Select == "SPECIFIC_ATTRIBUTES" && in.ProjectionExpression == nil && in.AttributesToGet == nil,
 			"Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES"),

@@ -29,7 +29,7 @@ func newTable(t *testing.T) *DB {
 	return db
 }
 
-func TestReadsThatAreRefusedConsumeNothing(t *testing.T) {
+func TestRefusedReadsAreFree(t *testing.T) {
 	t.Parallel()
 	const good, bad = `{"k":{"S":"a"}}`, `{"k":{"N":"1"}}`
 	for name, body := range map[string]string{
@@ -42,7 +42,7 @@ func TestReadsThatAreRefusedConsumeNothing(t *testing.T) {
 	}
 }
 
-func TestSizeOfATableDoesNotKeepWhatWasReplaced(t *testing.T) {
+func TestSizeOfATableIsThatOfItsPresentItems(t *testing.T) {
 	t.Parallel()
 	db := newTable(t)
 	do(t, db, "PutItem", `{"TableName":"one","Item":{"k":{"S":"a"},"v":{"S":""}}}`)

@@ -196,10 +196,7 @@ type listInput struct {
 func (db *DB) listTables(in *listInput) (operation, error) {
 	var c wire.Constraints
 	c.Number("limit", in.Limit, 1, 100)
-	limit := 100
-	if in.Limit != nil {
-		limit = *in.Limit
-	}
+	limit := wire.Given(in.Limit, 100)
 	return operation{run: func(*job) (any, error) {
 		names := db.names()
 		first, found := slices.BinarySearch(names, in.ExclusiveStartTableName)

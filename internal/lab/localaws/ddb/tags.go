@@ -26,7 +26,7 @@ func (db *DB) onTagged(in *tagInput, missing func(arn string) error, run func(*t
 	var c wire.Constraints
 	c.Required("resourceArn", in.ResourceArn != nil)
 	constrainTags(&c, in.Tags)
-	arn := *cmp.Or(in.ResourceArn, new(string))
+	arn := wire.Given(in.ResourceArn, "")
 	name, ok := strings.CutPrefix(arn, tableARN(""))
 	return operation{resource: name, run: func(*job) (any, error) {
 		t := db.tables[name]

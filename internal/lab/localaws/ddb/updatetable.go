@@ -86,9 +86,7 @@ func (in *updateTableInput) changed(old tableSpec) (*tableSpec, error) {
 	}
 	spec.TableClass = cmp.Or(in.TableClass, spec.TableClass)
 	spec.SSESpecification = cmp.Or(in.SSESpecification, spec.SSESpecification)
-	if in.DeletionProtectionEnabled != nil {
-		spec.DeletionProtectionEnabled = *in.DeletionProtectionEnabled
-	}
+	spec.DeletionProtectionEnabled = wire.Given(in.DeletionProtectionEnabled, spec.DeletionProtectionEnabled)
 	if in.OnDemandThroughput != nil {
 		spec.OnDemandThroughput = in.OnDemandThroughput
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"slices"
 	"time"
+
+	"github.com/landfall-dev/landfall/internal/lab/localaws/wire"
 )
 
 // Labels of versions that the service moves by itself.
@@ -180,10 +182,7 @@ type deleteSecretInput struct {
 }
 
 func (s *Service) deleteSecret(in *deleteSecretInput) (operation, error) {
-	days := maxWindow
-	if in.RecoveryWindowInDays != nil {
-		days = *in.RecoveryWindowInDays
-	}
+	days := wire.Given(in.RecoveryWindowInDays, maxWindow)
 	switch {
 	case in.ForceDeleteWithoutRecovery && in.RecoveryWindowInDays != nil:
 		return operation{}, failure("InvalidParameterException", "You can't use ForceDeleteWithoutRecovery in conjunction with RecoveryWindowInDays.")

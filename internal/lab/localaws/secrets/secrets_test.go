@@ -16,7 +16,7 @@ import (
 	"github.com/landfall-dev/landfall/internal/lab/localaws/ledger"
 )
 
-func TestFaultsAreNotTakenForTheServicesWord(t *testing.T) {
+func TestInjectedFaultHasItsOwnErrorCode(t *testing.T) {
 	t.Parallel()
 	var fault faults.Fault
 	account := localaws.New(localaws.Options{Faults: func(r faults.Request) faults.Fault {

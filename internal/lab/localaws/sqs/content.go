@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/landfall-dev/landfall/internal/lab/localaws/wire"
 )
 
 // maxMessage is how many bytes a message has at most, with its attributes, and all messages of a batch together.
@@ -52,10 +54,7 @@ func (a attribute) value() string {
 	if a.binary() {
 		return string(a.BinaryValue)
 	}
-	if a.StringValue == nil {
-		return ""
-	}
-	return *a.StringValue
+	return wire.Given(a.StringValue, "")
 }
 
 func sum(text string) string {

@@ -234,7 +234,7 @@ func TestQueueAgreesWithItsModel(t *testing.T) {
 	}
 }
 
-func TestZeroDelayDoesNotOverrideThatOfAFIFOQueue(t *testing.T) {
+func TestDelayOfAFIFOQueuePrevailsOverZero(t *testing.T) {
 	t.Parallel()
 	w := &world{t: t, service: sqs.New(sqs.Options{Region: "us-east-1"}), now: time.Unix(1_000_000, 0), model: model{fifo: true}}
 	w.do("CreateQueue", map[string]any{"QueueName": "q.fifo", "Attributes": map[string]string{"FifoQueue": "true", "DelaySeconds": "2"}}, nil)

@@ -4,8 +4,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/landfall-dev/landfall/internal/lab/localaws/faults"
@@ -140,9 +140,9 @@ func (e endpoint) startMessageMoveTask(in *startMessageMoveTaskInput) (operation
 	if err := integer("MaxNumberOfMessagesPerSecond", in.MaxNumberOfMessagesPerSecond, 1, maxMoveRate, "Must be between 1 and 500, if provided."); err != nil {
 		return operation{}, err
 	}
-	t := &move{source: *in.SourceArn, target: in.DestinationArn, rate: maxMoveRate, status: "RUNNING"}
-	if in.MaxNumberOfMessagesPerSecond != nil {
-		t.rate, t.limited = *in.MaxNumberOfMessagesPerSecond, true
+	t := &move{
+		source: *in.SourceArn, target: in.DestinationArn, status: "RUNNING",
+		rate: wire.Given(in.MaxNumberOfMessagesPerSecond, maxMoveRate), limited: in.MaxNumberOfMessagesPerSecond != nil,
 	}
 	return e.reading(nameOf(t.source), func(now time.Time) (any, error) {
 		if err := e.service.start(t, now); err != nil {
@@ -153,14 +153,7 @@ func (e endpoint) startMessageMoveTask(in *startMessageMoveTaskInput) (operation
 }
 
 // nameOf is the name of the queue that an ARN means.
-func nameOf(arn string) string {
-	for i := len(arn) - 1; i >= 0; i-- {
-		if arn[i] == ':' {
-			return arn[i+1:]
-		}
-	}
-	return arn
-}
+func nameOf(arn string) string { return arn[strings.LastIndexByte(arn, ':')+1:] }
 
 func (s *Service) start(t *move, now time.Time) error {
 	q, err := s.task(t.source)
@@ -194,10 +187,7 @@ func (e endpoint) listMessageMoveTasks(in *listMessageMoveTasksInput) (operation
 	if err := integer("MaxResults", in.MaxResults, 1, 10, "Must be between 1 and 10, if provided."); err != nil {
 		return operation{}, err
 	}
-	limit := 1
-	if in.MaxResults != nil {
-		limit = *in.MaxResults
-	}
+	limit := wire.Given(in.MaxResults, 1)
 	return e.reading(nameOf(*in.SourceArn), func(time.Time) (any, error) {
 		if _, err := e.service.task(*in.SourceArn); err != nil {
 			return nil, err
@@ -217,20 +207,18 @@ func (t *move) describe() map[string]any {
 		"SourceArn": t.source, "Status": t.status, "StartedTimestamp": t.started.UnixMilli(),
 		"ApproximateNumberOfMessagesMoved": t.moved, "ApproximateNumberOfMessagesToMove": t.total,
 	}
-	more := map[string]any{}
 	if t.target != "" {
-		more["DestinationArn"] = t.target
+		d["DestinationArn"] = t.target
 	}
 	if t.limited {
-		more["MaxNumberOfMessagesPerSecond"] = t.rate
+		d["MaxNumberOfMessagesPerSecond"] = t.rate
 	}
 	if t.status == "RUNNING" {
-		more["TaskHandle"] = t.handle()
+		d["TaskHandle"] = t.handle()
 	}
 	if t.failure != "" {
-		more["FailureReason"] = t.failure
+		d["FailureReason"] = t.failure
 	}
-	maps.Copy(d, more)
 	return d
 }
 

@@ -136,6 +136,14 @@ func (q *queue) fly(m *message, inFlight bool) {
 	}
 }
 
+// seconds is a time that a request may give, or else the one of an attribute.
+func (q *queue) seconds(given *int, attribute string) time.Duration {
+	if given == nil {
+		return q.set.seconds(attribute)
+	}
+	return time.Duration(*given) * time.Second
+}
+
 // counts are how many messages are visible, in flight, and delayed.
 func (q *queue) counts() (visible, inFlight, delayed int) {
 	return len(q.messages) - q.hidden.Len(), q.inFlight, q.hidden.Len() - q.inFlight

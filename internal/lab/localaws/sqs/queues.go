@@ -132,10 +132,7 @@ func (in *listInput) page(names []string) (part []string, next string, err error
 		}
 		names = names[first:]
 	}
-	limit := 1000
-	if in.MaxResults != nil {
-		limit = *in.MaxResults
-	}
+	limit := wire.Given(in.MaxResults, 1000)
 	if len(names) <= limit {
 		return names, "", nil
 	}

@@ -1,6 +1,7 @@
 package sqs
 
 import (
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -47,10 +48,7 @@ func (e endpoint) receiveMessage(in *receiving) (operation, error) {
 		return operation{}, err
 	}
 	return e.onQueue(in.QueueUrl, func(q *queue, now time.Time, f faults.Fault) wire.Outcome {
-		wait := q.set.seconds("ReceiveMessageWaitTimeSeconds")
-		if in.WaitTimeSeconds != nil {
-			wait = time.Duration(*in.WaitTimeSeconds) * time.Second
-		}
+		wait := q.seconds(in.WaitTimeSeconds, "ReceiveMessageWaitTimeSeconds")
 		return e.service.poll(q, in, now, now.Add(wait), wait > 0, f)
 	})
 }
@@ -87,11 +85,8 @@ func (s *Service) poll(q *queue, in *receiving, now, deadline time.Time, long bo
 	if room <= 0 && !q.set.fifo && !long {
 		return wire.Outcome{Err: failure("OverLimit", "Too many messages in flight: the queue has reached its limit of %d.", s.options.InFlight)}
 	}
-	n := 1
-	if in.MaxNumberOfMessages != nil {
-		n = *in.MaxNumberOfMessages
-	}
-	got, buried := s.receive(q, in, min(n, max(room, 0)), now, f)
+	n := min(wire.Given(in.MaxNumberOfMessages, 1), max(room, 0))
+	got, buried := s.receive(q, in, n, now, f)
 	if len(got) == 0 && deadline.After(now) {
 		look := func(now time.Time) wire.Outcome {
 			s.runMoves(now)
@@ -118,10 +113,7 @@ func (s *Service) poll(q *queue, in *receiving, now, deadline time.Time, long bo
 
 // receive takes up to n messages. Those that were received too often go to the dead-letter queue instead.
 func (s *Service) receive(q *queue, in *receiving, n int, now time.Time, f faults.Fault) (got []*message, buried bool) {
-	timeout := q.set.seconds("VisibilityTimeout")
-	if in.VisibilityTimeout != nil {
-		timeout = time.Duration(*in.VisibilityTimeout) * time.Second
-	}
+	timeout := q.seconds(in.VisibilityTimeout, "VisibilityTimeout")
 	dead := s.deadLetters(q)
 	var late []*message
 	if n > 0 {
@@ -242,10 +234,6 @@ func (m *message) system() map[string]string {
 		"MessageGroupId":                   m.content.group,
 		"SequenceNumber":                   m.sequence,
 	}
-	for name, value := range all {
-		if value == "" {
-			delete(all, name)
-		}
-	}
+	maps.DeleteFunc(all, func(_, value string) bool { return value == "" })
 	return all
 }

@@ -92,17 +92,10 @@ func noDeduplication() error {
 }
 
 func (s sendEntry) content() *content {
-	c := &content{attributes: s.MessageAttributes}
-	if s.MessageBody != nil {
-		c.body = *s.MessageBody
+	return &content{
+		attributes: s.MessageAttributes, body: wire.Given(s.MessageBody, ""), group: wire.Given(s.MessageGroupId, ""),
+		trace: s.MessageSystemAttributes["AWSTraceHeader"].value(),
 	}
-	if trace, ok := s.MessageSystemAttributes["AWSTraceHeader"]; ok {
-		c.trace = trace.value()
-	}
-	if s.MessageGroupId != nil {
-		c.group = *s.MessageGroupId
-	}
-	return c
 }
 
 // check is what is wrong with a message for a queue.
@@ -161,11 +154,8 @@ func (s *Service) send(q *queue, entry sendEntry, trace string, now time.Time) (
 	if err := entry.check(q, c); err != nil {
 		return nil, err
 	}
-	result := sendResult{MD5OfMessageBody: sum(c.body), MD5OfMessageAttributes: sumOf(c.attributes),
+	result := sendResult{Id: wire.Given(entry.Id, ""), MD5OfMessageBody: sum(c.body), MD5OfMessageAttributes: sumOf(c.attributes),
 		MD5OfMessageSystemAttributes: sumOf(entry.MessageSystemAttributes)}
-	if entry.Id != nil {
-		result.Id = *entry.Id
-	}
 	if c.trace == "" {
 		c.trace = trace
 	}
@@ -177,11 +167,10 @@ func (s *Service) send(q *queue, entry sendEntry, trace string, now time.Time) (
 			return result, nil
 		}
 	}
-	delay := q.set.seconds("DelaySeconds")
-	if entry.DelaySeconds != nil && !q.set.fifo {
-		delay = time.Duration(*entry.DelaySeconds) * time.Second
+	if q.set.fifo {
+		entry.DelaySeconds = nil // the queue's alone counts
 	}
-	m := s.put(q, *c, now.Add(delay), now)
+	m := s.put(q, *c, now.Add(q.seconds(entry.DelaySeconds, "DelaySeconds")), now)
 	if q.set.fifo {
 		q.recent.remember(key, sending{m.id, m.sequence, now})
 	}

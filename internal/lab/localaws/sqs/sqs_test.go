@@ -61,7 +61,7 @@ func code(err error) string {
 	return fmt.Sprint(err)
 }
 
-func TestErrorOnDemandDoesNoWork(t *testing.T) {
+func TestErrorOnDemandReplacesTheWork(t *testing.T) {
 	t.Parallel()
 	b := setup(localaws.Options{})
 	q := NewQueue(t, b.client, nil)
@@ -76,7 +76,7 @@ func TestErrorOnDemandDoesNoWork(t *testing.T) {
 	}
 }
 
-func TestLostAnswerLosesNoMessage(t *testing.T) {
+func TestLostAnswerKeepsTheMessage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(localaws.Options{})
@@ -104,7 +104,7 @@ func TestLostAnswerLosesNoMessage(t *testing.T) {
 	})
 }
 
-func TestUnprocessedEntriesAreReturnedNotDone(t *testing.T) {
+func TestUnprocessedEntriesAreReturned(t *testing.T) {
 	t.Parallel()
 	b := setup(localaws.Options{})
 	q := NewQueue(t, b.client, nil)
@@ -140,7 +140,7 @@ func TestDuplicateIsDeliveredAgainEvenWhenTheFirstIsDeleted(t *testing.T) {
 	}
 }
 
-func TestShuffledReceiptsLoseNothingAndAreTheSameForASeed(t *testing.T) {
+func TestShuffledReceiptsAreCompleteAndFollowTheirSeed(t *testing.T) {
 	t.Parallel()
 	drain := func(seed uint64) []string {
 		b := setup(localaws.Options{})
@@ -173,7 +173,7 @@ func TestShuffledReceiptsLoseNothingAndAreTheSameForASeed(t *testing.T) {
 	}
 }
 
-func TestMoreThanTheLimitIsNotInFlight(t *testing.T) {
+func TestMessagesInFlightStopAtTheLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(localaws.Options{InFlight: 3})
@@ -200,7 +200,7 @@ func TestMoreThanTheLimitIsNotInFlight(t *testing.T) {
 	})
 }
 
-func TestReceiverThatGaveUpTakesNothing(t *testing.T) {
+func TestReceiverThatGaveUpLeavesMessagesToOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(localaws.Options{})
@@ -252,7 +252,7 @@ func TestLongPollEndsAtItsVeryTime(t *testing.T) {
 	})
 }
 
-func TestQueueThatGoesAwayDoesNotHoldItsReceivers(t *testing.T) {
+func TestDeletedQueueReleasesItsReceivers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(localaws.Options{})
@@ -307,7 +307,7 @@ func waiting(q *Queue, wait int32) chan string {
 	return got
 }
 
-func TestReceiverThatWaitedLongestIsNotPassedOver(t *testing.T) {
+func TestReceiverThatWaitedLongestIsServedFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := NewQueue(t, setup(localaws.Options{}).client, nil)
@@ -319,7 +319,7 @@ func TestReceiverThatWaitedLongestIsNotPassedOver(t *testing.T) {
 	})
 }
 
-func TestReceiverIsNotLeftWaitingForWhatAnotherBuries(t *testing.T) {
+func TestReceiverHearsOfWhatAnotherBuries(t *testing.T) {
 	t.Parallel()
 	for name, second := range map[string]string{"and receives nothing": "", "and receives another": "m2"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -355,7 +355,7 @@ func TestReceiverIsNotLeftWaitingForWhatAnotherBuries(t *testing.T) {
 	}
 }
 
-func TestQueueThatIsItsOwnDeadLetterQueueHidesNothing(t *testing.T) {
+func TestQueueThatIsItsOwnDeadLetterQueueKeepsItsMessages(t *testing.T) {
 	t.Parallel()
 	b := setup(localaws.Options{})
 	q := NewQueue(t, b.client, nil)
@@ -372,7 +372,7 @@ func TestQueueThatIsItsOwnDeadLetterQueueHidesNothing(t *testing.T) {
 	}
 }
 
-func TestQueueIsNotMadeAnewOrPurgedWithinAMinute(t *testing.T) {
+func TestQueueIsRecreatedAndPurgedOnlyAfterAMinute(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(localaws.Options{})
@@ -418,7 +418,7 @@ func TestQueueIsNotMadeAnewOrPurgedWithinAMinute(t *testing.T) {
 	})
 }
 
-func TestLedgerDoesNotCountABigMessageAsOneRequest(t *testing.T) {
+func TestLedgerBillsABigMessageByItsSize(t *testing.T) {
 	t.Parallel()
 	b := setup(localaws.Options{})
 	q := NewQueue(t, b.client, nil)

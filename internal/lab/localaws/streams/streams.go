@@ -6,7 +6,6 @@
 package streams
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -104,5 +103,5 @@ func failure(typ, format string, args ...any) *wire.Error {
 // limited is a number of at least 1 and at most high, which it is if it is not there.
 func limited(c *wire.Constraints, n *int, high int) int {
 	c.Number("limit", n, 1, high)
-	return *cmp.Or(n, &high)
+	return wire.Given(n, high)
 }

@@ -102,7 +102,7 @@ func code(err error) string {
 	return fmt.Sprint(err)
 }
 
-func TestIteratorDoesNotOutliveItsTime(t *testing.T) {
+func TestIteratorExpires(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, b bundle) {
 		b.put(1)
 		i := b.iterator(b.shard().ShardId, "TRIM_HORIZON")
@@ -121,7 +121,7 @@ func TestIteratorDoesNotOutliveItsTime(t *testing.T) {
 	})
 }
 
-func TestRecordsDoNotOutliveADay(t *testing.T) {
+func TestRecordsExpireAfterADay(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, b bundle) {
 		b.put(1)
 		first := b.All(1)[0].Dynamodb.SequenceNumber
@@ -149,7 +149,7 @@ func TestRecordsDoNotOutliveADay(t *testing.T) {
 	})
 }
 
-func TestShardIsNotOpenForEver(t *testing.T) {
+func TestShardIsClosedAfterFourHours(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, b bundle) {
 		b.put(1)
 		old := b.shard()
@@ -196,7 +196,7 @@ func TestShardIsNotOpenForEver(t *testing.T) {
 	})
 }
 
-func TestStreamOfADeletedTableIsNotGoneAtOnce(t *testing.T) {
+func TestStreamOutlivesItsTable(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		account := localaws.New(localaws.Options{})
@@ -237,7 +237,7 @@ func TestStreamOfADeletedTableIsNotGoneAtOnce(t *testing.T) {
 }
 
 // What a plan does to reads, in answers until they are empty.
-func TestFaultsOfReadsDoNotChangeTheStream(t *testing.T) {
+func TestFaultsOfReadsLeaveTheStreamAsItIs(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault faults.Fault // of the first read
 		want  string

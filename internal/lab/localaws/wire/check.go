@@ -33,6 +33,14 @@ func Reading[S, T any, O Operation](check func(S, *T) (O, error)) func(S, []byte
 	}
 }
 
+// Given is the value of an optional parameter, or else what stands for it.
+func Given[T any](parameter *T, otherwise T) T {
+	if parameter == nil {
+		return otherwise
+	}
+	return *parameter
+}
+
 // Validation is an error of a request's parameters.
 func Validation(format string, args ...any) *Error {
 	text := fmt.Sprintf(format, args...)

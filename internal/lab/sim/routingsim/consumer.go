@@ -21,6 +21,14 @@ type consumerCopy struct {
 	handings int
 }
 
+// oddsOf are a consumer's, none once all is calm.
+func (w *routerWorld) oddsOf(c *consumer) consumerOdds {
+	if !w.troubled() {
+		return consumerOdds{}
+	}
+	return c.odds
+}
+
 // deliver puts a copy into a consumer's queue, which hands it out after a while, and again if whoever got it died.
 func (w *routerWorld) deliver(d *consumerCopy, after time.Duration) {
 	w.stage.Mu.Lock()
@@ -68,10 +76,7 @@ type work struct {
 
 // do reports whether the copy is done with: worked on, not the consumer's any more, or thrown away.
 func (k *work) do(ctx context.Context) (done bool) {
-	d, odds := k.dice, k.copy.consumer.odds
-	if !k.world.troubled() {
-		odds = consumerOdds{}
-	}
+	d, odds := k.dice, k.world.oddsOf(k.copy.consumer)
 	if !k.copy.explicit && !d.Chance(odds.forged) {
 		return true // it knows nothing of Landfall
 	}
@@ -117,15 +122,11 @@ func (k *work) accept(ctx context.Context, d *stage.Dice) (granted bool) {
 		case k.process.actor.Dead:
 			return false
 		case err == nil:
-			k.world.stage.Mu.Lock()
-			k.world.law.granted(k.process, k.copy)
-			k.world.stage.Mu.Unlock()
+			k.world.stage.Locked(func() { k.world.law.granted(k.process, k.copy) })
 			k.shows(ctx, d, func(q *ingressQueue) error { return q.delete(k.process.actor.Number, e.Handle) })
 			return true
 		case errors.As(err, &refused):
-			k.world.stage.Mu.Lock()
-			k.world.law.refused(k.process, k.copy)
-			k.world.stage.Mu.Unlock()
+			k.world.stage.Locked(func() { k.world.law.refused(k.process, k.copy) })
 			return false
 		}
 		_ = k.call.Pass(ctx, d.Between(100*time.Millisecond, 5*time.Second))
@@ -138,9 +139,7 @@ func (k *work) decline(ctx context.Context, d *stage.Dice) {
 	e := k.copy.envelope
 	_, err := k.process.store.Write(ctx, routing.DeclineMove(e.ID, e.Attempt, e.Token, k.process.actor.Now()))
 	if err == nil && !k.process.actor.Dead {
-		k.world.stage.Mu.Lock()
-		k.world.stage.Happened["declined"]++
-		k.world.stage.Mu.Unlock()
+		k.world.stage.Locked(func() { k.world.stage.Happened["declined"]++ })
 		k.shows(ctx, d, func(q *ingressQueue) error { return q.hold(e.Handle, 0) })
 	}
 }

@@ -15,9 +15,7 @@ type forwarderPort struct{ instance *instance }
 // Forward implements [routing.Forwarder].
 func (f *forwarderPort) Forward(ctx context.Context, forwards []routing.Forward) (answers []routing.Answer) {
 	p, w := f.instance.process, f.instance.world
-	w.stage.Mu.Lock()
-	w.law.forwarding(f.instance, forwards)
-	w.stage.Mu.Unlock()
+	w.stage.Locked(func() { w.law.forwarding(f.instance, forwards) })
 	c := p.call("forward", "", 0)
 	for _, forward := range forwards {
 		answer := routing.Answer{Text: "no answer"}
@@ -27,15 +25,11 @@ func (f *forwarderPort) Forward(ctx context.Context, forwards []routing.Forward)
 		if c.Step(ctx) != nil {
 			answer = routing.Answer{Text: "no answer"}
 		}
-		w.stage.Mu.Lock()
-		w.law.answered(p, forward, answer)
-		w.stage.Mu.Unlock()
+		w.stage.Locked(func() { w.law.answered(p, forward, answer) })
 		answers = append(answers, answer)
 	}
 	if c.Chance(c.Odds.Lose / 10) { // as if some had been left out
-		w.stage.Mu.Lock()
-		w.law.unanswered(p, forwards[len(forwards)-1])
-		w.stage.Mu.Unlock()
+		w.stage.Locked(func() { w.law.unanswered(p, forwards[len(forwards)-1]) })
 		return answers[:len(answers)-1]
 	}
 	return answers
@@ -53,10 +47,7 @@ func (f *forwarderPort) one(ctx context.Context, c *stage.Call, forward routing.
 		return routing.Answer{}
 	}
 	who := &g.plan.consumers[i]
-	odds := who.odds
-	if !w.troubled() {
-		odds = consumerOdds{}
-	}
+	odds := w.oddsOf(who)
 	w.stage.Mu.Lock()
 	gone := g.gone[who.id]
 	explicit := w.law.explicit(forward.Envelope)
@@ -94,10 +85,7 @@ func (f *forwarderPort) call(ctx context.Context, d *consumerCopy) routing.Answe
 	w.law.took(p, d)
 	d.handings++
 	w.stage.Mu.Unlock()
-	odds := d.consumer.odds
-	if !w.troubled() {
-		odds = consumerOdds{}
-	}
+	odds := w.oddsOf(d.consumer)
 	answer := make(chan routing.Answer, 1)
 	w.stage.Running.Go(func() {
 		defer p.actor.Kill()

@@ -29,9 +29,7 @@ func (f *function) Select(ctx context.Context, q routing.Question) (string, erro
 	defer w.stage.Running.Done()
 	p := f.process
 	c := p.call("select", fmt.Sprint(q.Message.ID, " ", q.Attempt), 0)
-	w.stage.Mu.Lock()
-	w.law.asked(f.instance, p, f.group.plan.name, q)
-	w.stage.Mu.Unlock()
+	w.stage.Locked(func() { w.law.asked(f.instance, p, f.group.plan.name, q) })
 	asked := time.Now()
 	id, err := f.answer(ctx, c, q)
 	w.stage.Mu.Lock()

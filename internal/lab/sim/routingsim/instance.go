@@ -145,10 +145,7 @@ func (w *routerWorld) free() *instance {
 	}
 	w.born++
 	i := &instance{world: w, number: w.born, lapses: map[lapse]time.Time{}, deadlines: map[lapse]time.Time{}}
-	d := stage.Roll(w.stage.Seed, "instance", i.number)
-	if w.plan.skew > 0 {
-		i.skew = time.Duration((2*d.Unit() - 1) * float64(w.plan.skew)).Truncate(time.Millisecond)
-	}
+	i.skew = stage.Roll(w.stage.Seed, "instance", i.number).Skew(w.plan.skew)
 	i.reader = newGroups(i)
 	i.router = &routing.Router{
 		Receipts: &receiptsPort{i}, Groups: &groupsPort{i}, Ingress: &ingressPort{i}, Forwarder: &forwarderPort{i},

@@ -234,8 +234,6 @@ func newConsumer(d *stage.Dice, p plan, i int) consumer {
 			forged: stage.Some(d, 0.4), unreachable: stage.Some(d, 0.3), lie: stage.Some(d, 0.3), lost: stage.Some(d, 0.4),
 		},
 	}
-	if p.skew > 0 {
-		c.skew = time.Duration((2*d.Unit() - 1) * float64(p.skew)).Truncate(time.Millisecond)
-	}
+	c.skew = d.Skew(p.skew)
 	return c
 }

@@ -19,9 +19,7 @@ func (w *routerWorld) queue(name string) *ingressQueue {
 // Hold implements [routing.Ingress].
 func (g *ingressPort) Hold(ctx context.Context, holds []routing.Hold) []error {
 	p, w := g.instance.process, g.instance.world
-	w.stage.Mu.Lock()
-	w.law.holding(g.instance, holds)
-	w.stage.Mu.Unlock()
+	w.stage.Locked(func() { w.law.holding(g.instance, holds) })
 	return w.each(ctx, p.call("hold", "", 0), len(holds), func(i int) error {
 		h := holds[i]
 		err := w.queue(h.Message.Group).hold(h.Message.Handle, h.For)
@@ -34,9 +32,7 @@ func (g *ingressPort) Hold(ctx context.Context, holds []routing.Hold) []error {
 // Delete implements [routing.Ingress].
 func (g *ingressPort) Delete(ctx context.Context, messages []routing.Incoming) []error {
 	p, w := g.instance.process, g.instance.world
-	w.stage.Mu.Lock()
-	w.law.deleting(p, messages)
-	w.stage.Mu.Unlock()
+	w.stage.Locked(func() { w.law.deleting(p, messages) })
 	errs := w.each(ctx, p.call("delete", "", 0), len(messages), func(i int) error {
 		in := messages[i]
 		q := w.queue(in.Group)

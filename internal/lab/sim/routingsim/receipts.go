@@ -138,9 +138,7 @@ type asking struct {
 // Write implements [routing.Receipts].
 func (r *receiptsPort) Write(ctx context.Context, m routing.Move) (routing.Receipt, error) {
 	p, w := r.instance.process, r.instance.world
-	w.stage.Mu.Lock()
-	w.law.moving(r.instance, m)
-	w.stage.Mu.Unlock()
+	w.stage.Locked(func() { w.law.moving(r.instance, m) })
 	receipt, err := p.store.Write(ctx, m)
 	w.stage.Mu.Lock()
 	defer w.stage.Mu.Unlock()

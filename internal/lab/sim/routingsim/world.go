@@ -79,9 +79,7 @@ func (w *routerWorld) play() {
 		if w.stage.Broken() {
 			break // what follows from a violation proves nothing
 		}
-		w.stage.Mu.Lock()
-		h.do()
-		w.stage.Mu.Unlock()
+		w.stage.Locked(h.do)
 	}
 	w.sleep(time.Until(w.stage.Begun.Add(w.plan.length)))
 	w.calmDown()
@@ -141,7 +139,5 @@ func (w *routerWorld) calmDown() {
 			break
 		}
 	}
-	w.stage.Mu.Lock()
-	w.over = true
-	w.stage.Mu.Unlock()
+	w.stage.Locked(func() { w.over = true })
 }

@@ -51,5 +51,13 @@ func (d *Dice) Seconds(lo, hi time.Duration) time.Duration {
 	return d.Between(lo, hi).Round(time.Second)
 }
 
+// Skew is by how much a clock is ahead that is wrong by up to most either way.
+func (d *Dice) Skew(most time.Duration) time.Duration {
+	if most == 0 {
+		return 0
+	}
+	return time.Duration((2*d.Unit() - 1) * float64(most)).Truncate(time.Millisecond)
+}
+
 // Pick is one of several, each as likely as the others.
 func Pick[T any](d *Dice, of ...T) T { return of[d.Below(len(of))] }

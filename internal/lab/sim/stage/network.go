@@ -74,9 +74,7 @@ func Writes[O, T any](ctx context.Context, c *Call, subject any, o *O, try func(
 		return none, fmt.Errorf("%v: %w", subject, err)
 	}
 	if errors.Is(answer, ErrNoAnswer) || errors.Is(answer, ErrThrottled) {
-		c.process.stage.Mu.Lock()
-		c.process.stage.Note(c.process.Number, "hears: %v", answer)
-		c.process.stage.Mu.Unlock()
+		c.process.stage.Locked(func() { c.process.stage.Note(c.process.Number, "hears: %v", answer) })
 		return none, fmt.Errorf("%v: %w", subject, answer)
 	}
 	return result, answer

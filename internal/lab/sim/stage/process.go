@@ -38,11 +38,7 @@ func (s *Stage) Start(kind string, timeout time.Duration) (*Process, *Dice) {
 }
 
 // SetClock gives the process a clock that is wrong by up to most either way.
-func (p *Process) SetClock(d *Dice, most time.Duration) {
-	if most > 0 {
-		p.Skew = time.Duration((2*d.Unit() - 1) * float64(most)).Truncate(time.Millisecond)
-	}
-}
+func (p *Process) SetClock(d *Dice, most time.Duration) { p.Skew = d.Skew(most) }
 
 // Now is the process's own clock.
 func (p *Process) Now() time.Time { return time.Now().Add(p.Skew) }

@@ -71,6 +71,13 @@ func New(seed uint64, o Options) *Stage {
 	return s
 }
 
+// Locked does something while Mu is held.
+func (s *Stage) Locked(do func()) {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	do()
+}
+
 // Result is what became of the world, once it has ended.
 func (s *Stage) Result() Result {
 	return Result{Seed: s.Seed, Violations: s.violations, Events: s.Events, Happened: s.Happened, Trace: s.trace.lines()}

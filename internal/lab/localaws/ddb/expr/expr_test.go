@@ -96,7 +96,7 @@ func TestConditionIsRefusedBeforeItIsTried(t *testing.T) {
 	}
 }
 
-func TestUpdateDoesToAnItemWhatItSaysAndNoMore(t *testing.T) {
+func TestUpdateChangesExactlyWhatItNames(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ before, update, after string }{
 		{`{"a":{"S":"x"}}`, "SET a = :he", `{"a":{"S":"he"}}`},
@@ -157,7 +157,7 @@ func TestUpdateIsRefusedBeforeItIsTried(t *testing.T) {
 	}
 }
 
-func TestUpdateThatDoesNotFitTheItemIsRefused(t *testing.T) {
+func TestUpdateThatConflictsWithTheItemIsRefused(t *testing.T) {
 	t.Parallel()
 	for src, want := range map[string]error{
 		"SET x = nope": errNoAttribute, "SET x = nope + :one": errNoAttribute, "SET x = list_append(nope, l)": errNoAttribute, "SET x = a + :one": errOperand, "SET x = list_append(l, a)": errOperand, "ADD a :one": errOperand, "ADD n :ss": errOperand, "ADD ns :ss": errOperand,
@@ -181,7 +181,7 @@ func TestUpdateThatDoesNotFitTheItemIsRefused(t *testing.T) {
 	}
 }
 
-func TestProjectionPicksNothingElse(t *testing.T) {
+func TestProjectionPicksExactlyItsPaths(t *testing.T) {
 	t.Parallel()
 	for src, want := range map[string]string{
 		"a": `{"a":{"S":"hello"}}`, "a, n, nope": `{"a":{"S":"hello"},"n":{"N":"5"}}`, "d.x": `{"d":{"M":{"x":{"S":"in"}}}}`, "d.y.w, d.x": `{"d":{"M":{"x":{"S":"in"},"y":{"M":{"w":{"N":"7"}}}}}}`, "d.nope": `{}`, "a.x": `{}`,
@@ -211,7 +211,7 @@ func keyCondition(src string, scope *Scope, hash, sort string) (KeyCondition, er
 	return c.KeyCondition(hash, sort)
 }
 
-func TestKeyConditionSelectsNothingElse(t *testing.T) {
+func TestKeyConditionSelectsExactlyItsKeys(t *testing.T) {
 	t.Parallel()
 	for src, want := range map[string]string{
 		"pk = :he": "{he  <nil> <nil>}", ":he = pk": "{he  <nil> <nil>}", "pk = :he AND sk = :one": "{he = 1 <nil>}", "sk > :one AND pk = :he": "{he > 1 <nil>}", "(pk = :he) AND (:one > sk)": "{he < 1 <nil>}",
@@ -236,7 +236,7 @@ func TestKeyConditionSelectsNothingElse(t *testing.T) {
 	}
 }
 
-func TestPlaceholderIsNotLeftUnused(t *testing.T) {
+func TestUnusedPlaceholderIsRefused(t *testing.T) {
 	t.Parallel()
 	s := &Scope{Names: map[string]string{"#a": "a", "#b": "b"}, Values: item(t, `{":x":{"S":"x"},":y":{"S":"y"}}`)}
 	if _, err := ParseCondition("#a = :x", s); err != nil {
