@@ -88,6 +88,7 @@ type tableClient struct {
 	db   *dynamodb.Client
 	name string
 	as   named
+	sdk  aws.Config
 }
 
 func (at *account) table(ctx context.Context, n named) (*tableClient, error) {
@@ -98,7 +99,7 @@ func (at *account) table(ctx context.Context, n named) (*tableClient, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &tableClient{dynamodb.NewFromConfig(at.sdk), name, n}, nil
+	return &tableClient{dynamodb.NewFromConfig(at.sdk), name, n, at.sdk}, nil
 }
 
 // credentialsOf are those that requests are signed with.

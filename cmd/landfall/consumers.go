@@ -50,6 +50,7 @@ what is still in its queue.`,
 				what = "%s of group %s gets messages again"
 			}
 			return a.changeMember(ctx, args, c, what, func(g *groups, now *groupNow, m routing.Consumer) (*routing.Consumer, error) {
+				a.sign(ctx, c, g.table)
 				m.Draining = !stop
 				if c.dryRun {
 					return &m, nil
@@ -146,6 +147,7 @@ func (a *app) consumersAdd(ctx context.Context, group, id string, as config.Cons
 			a.warn(fmt.Errorf("messages to %s will fail: %w", id, err))
 		}
 	}
+	a.sign(ctx, c, g.table)
 	if !c.dryRun {
 		if err := g.control.Join(ctx, group, member, c.by); err != nil {
 			return g.table.explain(err)

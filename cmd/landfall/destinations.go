@@ -211,6 +211,7 @@ func (a *app) control(ctx context.Context, o *controlOrder,
 		return badInput(unknownDestination(d.cfg, o.destination))
 	}
 	before := d.view(o.destination, control)
+	a.sign(ctx, &o.change, d.table)
 	if o.change.dryRun {
 		becomes(&control, o)
 		control.Reason, control.By = o.reason, o.change.by

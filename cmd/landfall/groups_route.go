@@ -70,6 +70,7 @@ func (a *app) groupsSetRoute(ctx context.Context, args []string, c *change) erro
 		return err
 	}
 	before := now.route()
+	a.sign(ctx, c, g.table)
 	if !c.dryRun {
 		err := g.control.SetRoute(ctx, now.name, routingdb.Route{Kind: route.Kind, Argument: route.Argument}, c.by)
 		if err != nil {

@@ -97,6 +97,7 @@ func (a *app) operate(ctx context.Context, args []string, o *operation) error {
 	if err := o.change.signed(); err != nil {
 		return err
 	}
+	a.sign(ctx, &o.change, table)
 	o.order.By = o.change.by
 	operator := outbox.Operator{Store: outboxdb.New(table.db, table.name)}
 	for _, name := range cfg.Names() {
