@@ -60,7 +60,7 @@ func (t *awsTable) open(p *process) access {
 			p.onlyOnce(c)
 		}
 		return c
-	})
+	}, p.clock.watch.Option)
 	return &awsAccess{client, outboxdb.New(client, schema.OutboxTable)}
 }
 

@@ -12,6 +12,7 @@ func (l *law) claiming(p *process, c outbox.Claim) {
 	policy := p.policy(c.Destination)
 	p.told.asked[c.ID] = true
 	l.mustBeAllowed(p, c.ID, "claimed")
+	l.mustTrust(p, c.ID, "claimed")
 	deadline, _ := p.actor.Ctx.Deadline()
 	l.stage.Must(time.Until(deadline) >= policy.SendTimeout+settleTime, "I3",
 		"%s is claimed with %v left, not enough to send and settle", c.ID, time.Until(deadline))

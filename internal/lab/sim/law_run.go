@@ -97,6 +97,7 @@ func (l *law) dispatched(p *process, report outbox.Report, err error) {
 	for _, id := range takenOver {
 		l.stage.Must(slices.Contains(report.TakenOver, id), "report", "process %d took over %v and does not say so", p.actor.Number, id)
 	}
+	l.worksOn(p, err)
 	l.stage.Must(report.Claimed() == len(p.told.holds), "report", "process %d says that it claimed %d rows, not %d", p.actor.Number, report.Claimed(), len(p.told.holds))
 	l.stage.Must(err == nil || p.told.trouble, "report", "process %d had no trouble and says %v", p.actor.Number, err)
 }
@@ -169,6 +170,7 @@ func (l *law) scan(what string, said any) {
 
 // reconciled compares a reconciler's report with what became of the rows.
 func (l *law) reconciled(p *process, report outbox.ReconcileReport, err error) {
+	l.worksOn(p, err)
 	want := map[outbox.Status][]outbox.ID{}
 	for _, e := range p.told.ended {
 		want[e.status] = append(want[e.status], e.id)

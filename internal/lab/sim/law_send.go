@@ -79,6 +79,9 @@ func (l *law) sent(p *process, a *attempt, out outbox.Outcome) {
 func (l *law) settling(p *process, s outbox.Settlement) {
 	if s.From != nil {
 		l.mustBeAllowed(p, s.ID, "ended")
+		if s.Status != outbox.StatusCompleted {
+			l.mustTrust(p, s.ID, "ended")
+		}
 	}
 	a := l.history(s.ID).find(s.Token)
 	if a != nil && a.sends > 0 {
@@ -94,6 +97,7 @@ func (l *law) asking(p *process, row outbox.Row) {
 	l.stage.Events++
 	l.stage.Note(p.actor.Number, "asks about %s", row.ID)
 	l.mustBeLate(p, row, "is asked about")
+	l.mustTrust(p, row.ID, "asked about")
 	l.stage.Must(row.Status == outbox.StatusOutcomeUnknown, "I4", "%s is asked about, and it is %s", row.ID, row.Status)
 }
 

@@ -111,7 +111,10 @@ func (m *memoryAccess) List(ctx context.Context, lane outbox.Lane, before time.T
 		age = c.Between(10*time.Millisecond, oldest)
 	}
 	var next string
+	began := time.Now()
+	var wrote time.Time
 	page, err := stage.Reads(ctx, c, "list "+lane.String(), func() ([]outbox.Entry, error) {
+		wrote = time.Now()
 		if age == 0 {
 			page, cursor, err := m.table.store.List(ctx, lane, before, after)
 			next = cursor
@@ -121,13 +124,28 @@ func (m *memoryAccess) List(ctx context.Context, lane outbox.Lane, before time.T
 		next = cursor
 		return page, nil
 	})
+	m.heard(began, wrote, err)
 	return page, next, err
 }
 
 // Get implements [access].
 func (m *memoryAccess) Get(ctx context.Context, id outbox.ID) (outbox.Row, error) {
 	c := m.process.call("get", id, m.table.world.rowSlot(id))
-	return stage.Reads(ctx, c, fmt.Sprint("get ", id), func() (outbox.Row, error) { return m.table.store.Get(ctx, id) })
+	began := time.Now()
+	var wrote time.Time
+	row, err := stage.Reads(ctx, c, fmt.Sprint("get ", id), func() (outbox.Row, error) {
+		wrote = time.Now()
+		return m.table.store.Get(ctx, id)
+	})
+	m.heard(began, wrote, err)
+	return row, err
+}
+
+// heard feeds the process's watch with an answer, if it arrived.
+func (m *memoryAccess) heard(began, wrote time.Time, err error) {
+	if isAnswer(err) {
+		m.process.hears(began, wrote)
+	}
 }
 
 func (m *memoryAccess) write(ctx context.Context, o *operation) (outbox.Row, error) {
@@ -142,7 +160,9 @@ func (m *memoryAccess) write(ctx context.Context, o *operation) (outbox.Row, err
 	if o.put != nil {
 		m.process.onlyOnce(c)
 	}
-	return stage.Writes(ctx, c, o.id(), o, func(o *operation) (row outbox.Row, err error) {
+	began := time.Now()
+	row, err := stage.Writes(ctx, c, o.id(), o, func(o *operation) (row outbox.Row, err error) {
+		o.wrote = time.Now()
 		err = m.table.try(o, func() error {
 			switch {
 			case o.claim != nil:
@@ -155,6 +175,8 @@ func (m *memoryAccess) write(ctx context.Context, o *operation) (outbox.Row, err
 		})
 		return row, err
 	})
+	m.heard(began, o.wrote, err)
+	return row, err
 }
 
 // rowSlot and laneSlot are a process's slots for calls about a row and about a destination's lanes.

@@ -18,6 +18,7 @@ type plan struct {
 	rows         []plannedRow
 	odds         stage.Odds
 	skew         time.Duration // a clock is wrong by up to so much either way
+	clocksOff    float64       // of the functions' processes have a clock beyond the margin
 	orders       int           // that people give
 	every        time.Duration // between sweeps, and at least between reconciliations
 	stream       streamOdds
@@ -105,6 +106,7 @@ func newPlan(seed uint64) plan {
 	}
 	p.hasten(stage.Roll(seed, "fast"))
 	p.vary(stage.Roll(seed, "vary"))
+	p.clocksOff = stage.Some(stage.Roll(seed, "clocks"), 0.5)
 	p.sayings = newSayings(stage.Roll(seed, "held"), p)
 	return p
 }

@@ -34,8 +34,10 @@ func (p *port) tell(something func(*law)) {
 
 // List implements [outbox.Store].
 func (p *port) List(ctx context.Context, lane outbox.Lane, before time.Time, after string) ([]outbox.Entry, string, error) {
+	began := time.Now()
 	page, next, err := p.access.List(ctx, lane, before, after)
 	p.tell(func(l *law) {
+		l.heardTime(p.process, began, err)
 		p.process.told.listed(err)
 		l.scan("an error of the table", err)
 	})
@@ -44,26 +46,36 @@ func (p *port) List(ctx context.Context, lane outbox.Lane, before time.Time, aft
 
 // Get implements [outbox.Store].
 func (p *port) Get(ctx context.Context, id outbox.ID) (outbox.Row, error) {
+	began := time.Now()
 	row, err := p.access.Get(ctx, id)
-	p.tell(func(l *law) { l.toldRow(p.process, row, err) })
+	p.tell(func(l *law) {
+		l.heardTime(p.process, began, err)
+		l.toldRow(p.process, row, err)
+	})
 	return row, err
 }
 
 // Claim implements [outbox.Store].
 func (p *port) Claim(ctx context.Context, claim outbox.Claim) (outbox.Row, error) {
 	p.tell(func(l *law) { l.claiming(p.process, claim) })
-	o := &operation{by: p.process, claim: &claim}
+	o, began := &operation{by: p.process, claim: &claim}, time.Now()
 	row, err := p.access.write(ctx, o)
-	p.tell(func(l *law) { l.toldClaim(o, row, err) })
+	p.tell(func(l *law) {
+		l.heardTime(p.process, began, err)
+		l.toldClaim(o, row, err)
+	})
 	return row, err
 }
 
 // Settle implements [outbox.Store].
 func (p *port) Settle(ctx context.Context, s outbox.Settlement) error {
 	p.tell(func(l *law) { l.settling(p.process, s) })
-	o := &operation{by: p.process, settlement: &s}
+	o, began := &operation{by: p.process, settlement: &s}, time.Now()
 	_, err := p.access.write(ctx, o)
-	p.tell(func(l *law) { l.toldSettlement(o, err) })
+	p.tell(func(l *law) {
+		l.heardTime(p.process, began, err)
+		l.toldSettlement(o, err)
+	})
 	return err
 }
 

@@ -20,6 +20,7 @@ type process struct {
 	// told and instance are under the stage's mutex.
 	told     told
 	instance *instance
+	clock    watched
 }
 
 // start makes a process that is given so much time.
@@ -28,7 +29,7 @@ func (w *world) start(kind string, timeout time.Duration) *process {
 	defer w.stage.Mu.Unlock()
 	started, d := w.stage.Start(kind, timeout)
 	p := &process{actor: started, world: w, config: w.versionAt(time.Since(w.stage.Begun), d), told: told{asked: map[outbox.ID]bool{}}}
-	p.actor.SetClock(d, w.plan.skew)
+	p.setClock(d)
 	p.runs = p.actor.Began
 	w.stage.Note(p.actor.Number, "%s starts, clock %v, configured at %v", kind, p.actor.Skew, p.config.from)
 	return p
@@ -57,7 +58,11 @@ func (p *process) policy(name string) outbox.Policy {
 
 // call is one call that the process makes to a port.
 func (p *process) call(kind string, subject any, slot int) *stage.Call {
-	return p.actor.Call(kind, subject, slot, p.world.plan.odds)
+	odds := p.world.plan.odds
+	if p.clock.off { // what its answers prove must not hang on how slow they are
+		odds.Slow, odds.Pause = 0, 0
+	}
+	return p.actor.Call(kind, subject, slot, odds)
 }
 
 // onlyOnce prepares a call that puts a row: where rows expire, it takes effect once and its answer arrives. Repeated

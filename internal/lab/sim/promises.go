@@ -18,6 +18,12 @@ const (
 	fastPathClaimsFor = 10 * time.Second
 	// controlsFor is how old a pause or limit is that counts for every run that begins (docs/operations.md, "Pause").
 	controlsFor = 5 * time.Second
+	// trusted is by how much a process's clock may differ from the table's and still be relied on. Beyond it, an answer
+	// proves it if it took less than the rest: a Date is dateWidth wide. The process rests for restsFor (docs/architecture.md,
+	// the third assumption).
+	trusted   = 2500 * time.Millisecond
+	dateWidth = time.Second
+	restsFor  = time.Minute
 	// concurrencyOfARun is how many sends of all destinations a run may have in flight.
 	concurrencyOfARun = 16
 )

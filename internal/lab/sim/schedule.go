@@ -87,6 +87,7 @@ func (w *world) dispatch(part int) {
 
 // invoke is an invocation that claims and sends. The law looks at what it left before it looks at its report.
 func (w *world) invoke(p *process, run func(outbox.Dispatcher) (outbox.Report, error), look func()) {
+	p.readsControls()
 	destinations, err := w.allowed(p)
 	if err != nil {
 		p.actor.Kill()
@@ -95,7 +96,7 @@ func (w *world) invoke(p *process, run func(outbox.Dispatcher) (outbox.Report, e
 	o := p.observer()
 	report, err := run(outbox.Dispatcher{
 		Store: w.open(p), Concurrency: p.config.concurrency, ClaimedBy: claimedBy,
-		Now: p.actor.Now, Rand: p.actor, Observer: o, Destinations: destinations,
+		Now: p.actor.Now, Clock: p.clock.watch, Rand: p.actor, Observer: o, Destinations: destinations,
 	})
 	w.stage.Mu.Lock()
 	defer w.stage.Mu.Unlock()
@@ -149,7 +150,7 @@ func (w *world) reconcile() {
 	p := w.start("reconciler", 3*time.Minute)
 	o := p.observer()
 	r := outbox.Reconciler{
-		Store: w.open(p), Concurrency: p.config.concurrency, Now: p.actor.Now, Observer: o, Destinations: w.configured(p),
+		Store: w.open(p), Concurrency: p.config.concurrency, Now: p.actor.Now, Clock: p.clock.watch, Observer: o, Destinations: w.configured(p),
 	}
 	report, err := r.RunOnce(p.actor.Ctx)
 	p.world.stage.Mu.Lock()

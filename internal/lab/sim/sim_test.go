@@ -23,7 +23,7 @@ func TestSameSeedMakesSameTrace(t *testing.T) { play.SameTraces(t, 40, 5) }
 // TestWorldsReachEveryEventOfInterest keeps the worlds from becoming too quiet to prove anything.
 func TestWorldsReachEveryEventOfInterest(t *testing.T) {
 	play.Happens(t, 400,
-		"claimed", "taken over", "died", "paused", "recognised by the remote", "sent again though it may have arrived",
+		"claimed", "taken over", "a clock that is off stopped a run", "died", "paused", "recognised by the remote", "sent again though it may have arrived",
 		"took effect a minute late", "pausing a destination", "limiting a destination", "spoiling the control of a destination",
 		"a run left out a destination", "deleted by the time to live", "a foreign hand broke a row",
 		"fast path made completed of dispatching", "fast path made pending of dispatching", "fast path made outcome_unknown of dispatching",

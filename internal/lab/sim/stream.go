@@ -103,7 +103,7 @@ func (l *law) delivered(p *process, rows []outbox.Fresh) {
 	deadline, _ := p.actor.Ctx.Deadline()
 	for _, row := range rows {
 		policy, dueBy := p.policy(row.Destination), p.runs.Add(p.actor.Skew)
-		forNow := p.knows(row.Destination) && !l.stalls(row.Destination) && time.Until(deadline) >= policy.SendTimeout+settleTime && !policy.Retired && !p.told.barred[row.Destination] && !row.LaneAt.After(dueBy.Add(policy.HeadStart))
+		forNow := !p.clock.off && p.knows(row.Destination) && !l.stalls(row.Destination) && time.Until(deadline) >= policy.SendTimeout+settleTime && !policy.Retired && !p.told.barred[row.Destination] && !row.LaneAt.After(dueBy.Add(policy.HeadStart))
 		l.stage.Must(!forNow || p.told.asked[row.ID], "effort", "process %d was told of %s and left it to the sweep", p.actor.Number, row.ID)
 	}
 }

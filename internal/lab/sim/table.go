@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/landfall-dev/landfall/internal/lab/sim/stage"
 	"github.com/landfall-dev/landfall/internal/outbox"
@@ -33,8 +34,9 @@ type operation struct {
 	put        *outbox.Row
 	// shown says that the row showed it after it was last tried.
 	shown bool
-	// result is the row as a claim made it.
+	// result is the row as a claim made it, wrote when the table answered last.
 	result outbox.Row
+	wrote  time.Time
 }
 
 func (o *operation) id() outbox.ID {

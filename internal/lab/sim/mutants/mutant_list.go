@@ -4,5 +4,5 @@ import "slices"
 
 // allMutants are the mutants of both simulations.
 func allMutants() []mutant {
-	return slices.Concat(table, tableDB, constants, routingTable, routingTableDB)
+	return slices.Concat(table, tableDB, constants, clocks, routingTable, routingTableDB)
 }

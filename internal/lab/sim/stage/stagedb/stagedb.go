@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go/middleware"
 
 	"github.com/landfall-dev/landfall/internal/lab/localaws"
 	"github.com/landfall-dev/landfall/internal/lab/localaws/faults"
@@ -78,8 +79,8 @@ func (t *Table[O]) look(pk string) Item {
 }
 
 // Open gives a process a client of its own: the SDK's retry quota is per client. call begins a call about a
-// request, of a write if there is one.
-func (t *Table[O]) Open(process int, call func(Message, *O) *stage.Call) *dynamodb.Client {
+// request, of a write if there is one. watch are further steps of the SDK.
+func (t *Table[O]) Open(process int, call func(Message, *O) *stage.Call, watch ...func(*middleware.Stack) error) *dynamodb.Client {
 	config := t.account.Config(fmt.Sprint("process-", process))
 	config.HTTPClient = &http.Client{Transport: &wire[O]{t, call}}
 	waits := stage.Roll(t.stage.Seed, "backoff", process)
@@ -92,6 +93,7 @@ func (t *Table[O]) Open(process int, call func(Message, *O) *stage.Call) *dynamo
 			})
 		})
 	}
+	config.APIOptions = watch
 	return dynamodb.NewFromConfig(config)
 }
 
