@@ -72,7 +72,7 @@ destinations:
 		{Name: "head_start", Type: duration("s", 0, maxHeadStart), Default: DefaultHeadStart.String(), Example: "10s",
 			Help: "How long the sweep leaves a new row to the fast path."},
 		{Name: "late_arrival", Type: duration("m", minDuration, maxLateArrival), Default: Duration(policy.LateArrival).String(), Example: "5m",
-			Help: "A request that has had no effect so long after its claim never will have one. Kind sqs defaults to 1m."},
+			Help: "A request that has had no effect so long after its claim never will have one. If a lookup sees effects late, add that lag. Kind sqs defaults to 1m."},
 		{Name: "retention", Type: duration("d", minRetention, maxRetention), Default: Duration(policy.Retention).String(), Example: "30d",
 			Help: "How long a row is kept after it has ended."},
 		{Name: "send_timeout", Type: duration("s", minDuration, maxSendTimeout), Default: Duration(policy.SendTimeout).String(), Example: "10s",
@@ -103,7 +103,7 @@ var destinationTable = &Table{
   old-mail: {http: https://mail.example.com, deduplicates: never, retired: true}
 `,
 	Keys: sorted(settingsTable.Keys, []Key{
-		{Name: "allow_private", Type: boolean, Default: false, Example: "true", Help: "Let URLs lead to loopback and private addresses."},
+		{Name: "allow_private", Type: boolean, Default: false, Example: "true", Help: "Let URLs lead to loopback and private addresses. Link-local and metadata addresses stay out of reach."},
 		{Name: "deduplicates", Type: windowType, Required: true, Example: "24h",
 			Missing: "write never, always or a duration, such as 24h: how long this destination recognises a repeated idempotency key",
 			Help:    "How long the remote recognises a repeated idempotency key: never, always, or a duration of whole seconds, at most 3650d. Kind group has 15d."},

@@ -62,7 +62,7 @@ var httpTable = &Table{
 		{Name: "answers", Type: rulesType(outcomeRules, 0, "[{status: 2xx, pointer: /ok, equals: false, then: permanent}]"),
 			Example: "[{status: 2xx, pointer: /ok, equals: false, then: permanent}]",
 			Help:    "What answers mean that their status alone does not tell: the first rule that matches decides. If none does, `statuses` and then HTTP decide."},
-		{Name: "headers", Type: headersType, Example: "{X-Tenant: acme}", Help: "Headers of every request. Never write a credential here; use `secret`."},
+		{Name: "headers", Type: headersType, Example: "{X-Tenant: acme}", Help: "Headers of every request. Everyone who reads this file can read them; use `secret` for a credential."},
 		{Name: "http", Type: urlType, Required: true, Example: "https://api.example.com/charges", Help: "The URL that every row is sent to."},
 		{Name: "key_header", Type: ownHeader, Default: DefaultKeyHeader, Example: "X-Request-Id", Help: "The header that carries the idempotency key."},
 		{Name: "method", Type: oneOf("POST", "PUT", "PATCH", "DELETE"), Default: DefaultMethod, Example: "PUT", Help: "The method of every request."},
@@ -122,7 +122,12 @@ func (h *HTTP) Names() map[string]string {
 
 func (h *HTTP) finish(d *Destination) { d.Lookup.inherit(h) }
 
-func (h *HTTP) check(c *checker, path string, _ Destination, _ *Config) {
+func (h *HTTP) check(c *checker, path string, d Destination, _ *Config) {
+	if h.Secret != nil && public(h.URL, d.AllowPrivate) {
+		c.failf(path+".secret", unencrypted)
+	} else if l := d.Lookup; l != nil && l.Secret != nil && public(l.URL, d.AllowPrivate) {
+		c.failf(path+".lookup.secret", unencrypted)
+	}
 	c.notKeyHeader(path, h)
 	for i, name := range h.RowHeaders {
 		if _, fixed := h.Headers[name]; fixed {
@@ -153,9 +158,7 @@ func (c *checker) notKeyHeader(path string, h *HTTP) {
 }
 
 func (h *HTTP) warn(d Destination) (warnings []string) {
-	if !d.AllowPrivate && h.Secret != nil && strings.HasPrefix(origin(h.URL), "http:") {
-		warnings = append(warnings, "the secret will travel unencrypted; use https")
-	}
+	warnings = append(warnings, likelyCredentials("headers", h.Headers)...)
 	if !d.AllowPrivate && leadsInside(h.URL) {
 		warnings = append(warnings, "the URL leads to a private address, so every send will be refused; set allow_private: true")
 	}
@@ -195,6 +198,8 @@ func badURL(text string) string {
 		return "write the IPv6 address in brackets: https://[::1]/path"
 	case strings.Contains(text, "#"):
 		return "the URL must not have a fragment (#...); it would never be sent"
+	case unreachable(u.Hostname()):
+		return "the URL leads to an address of metadata or of no host, which Landfall never calls; write another host"
 	case !validPort(u):
 		return "invalid port; write 1 to 65535"
 	}
@@ -209,6 +214,21 @@ func validPort(u *url.URL) bool {
 	return err == nil && n >= 1 && n <= 65535
 }
 
+// unencrypted is about a secret, whose URL is public: see [public].
+const unencrypted = "the secret would travel unencrypted; write https in the URL"
+
+// public says that a URL, or a template of one, leads over http to an address that is not private, as far as that is known
+// without resolving names: with allowPrivate a name may be private.
+func public(text string, allowPrivate bool) bool {
+	text = placeholder.ReplaceAllString(text, "1")
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" || leadsInside(text) {
+		return false
+	}
+	_, err = netip.ParseAddr(u.Hostname())
+	return !allowPrivate || err == nil
+}
+
 // leadsInside judges an address without resolving names; the guard at connecting judges the rest.
 func leadsInside(text string) bool {
 	u, err := url.Parse(text)
@@ -216,13 +236,22 @@ func leadsInside(text string) bool {
 		return false
 	}
 	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
-	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
-		return true
-	}
 	ip, err := netip.ParseAddr(host)
 	if err != nil {
-		return false
+		return host == "localhost" || strings.HasSuffix(host, ".localhost")
 	}
 	ip = ip.Unmap()
-	return ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast() || ip.IsUnspecified()
+	return ip.IsLoopback() || ip.IsPrivate() || sharedV4.Contains(ip)
+}
+
+var (
+	sharedV4 = netip.MustParsePrefix("100.64.0.0/10") // RFC 6598, which VPCs use as well
+	awsLocal = netip.MustParsePrefix("fd00:ec2::/32") // EC2's metadata, resolver and clock for IPv6
+)
+
+// unreachable says that a host is an address that the guard refuses always: no remote is there, but credentials may be.
+func unreachable(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	ip = ip.Unmap()
+	return err == nil && (ip.IsLinkLocalUnicast() || ip.IsUnspecified() || ip.IsMulticast() || awsLocal.Contains(ip))
 }

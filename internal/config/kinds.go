@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// kinds of destinations. A new kind is one file beside this one and one line here.
+// kinds of destinations. A new kind is one file beside this one, one line here, and one in [anyKind].
 var kinds = []*Kind{kindHTTP, kindSQS, kindGroup}
 
 // later are keys that the format reserves for versions to come: kinds, and keys of destinations and of the file.

@@ -70,6 +70,7 @@ var beyond = []string{
 	"1500ms", "99999d", "999999999999d", "106751d24h", "10m1s", "31d", "10ms", "8d", "2m", "1us",
 	"010", "1_0", "0x10", "4.0", "{0400",
 	"x:0/", "x:/", "x:65536", "[::1\"", "/../", "%2e", "a^b",
+	"secret: a, http: \"http://", "169.254", "fd00:ec2", "0.0.0.0", // where an address leads
 	"unreached", "answers: [{status: 409", // what an earlier rule decides
 	"{name: a, header: X-A}", // nor that two keys name the same header
 	"Host", "content-length", "transfer-encoding", "Content-Type", "idempotency-key", "x-a",

@@ -2,6 +2,9 @@ package config
 
 import (
 	"fmt"
+	"maps"
+	"regexp"
+	"slices"
 
 	"github.com/landfall-dev/landfall/internal/outbox"
 )
@@ -28,6 +31,21 @@ func (d Destination) warn() (warnings []string) {
 	}
 	if !d.AllowPrivate && d.Lookup != nil && leadsInside(placeholder.ReplaceAllString(d.Lookup.URL, "1")) {
 		warnings = append(warnings, "the lookup's URL leads to a private address, so every lookup will be refused; set allow_private: true")
+	}
+	if d.Lookup != nil {
+		warnings = append(warnings, likelyCredentials("lookup.headers", d.Lookup.Headers)...)
+	}
+	return warnings
+}
+
+var likelyCredential = regexp.MustCompile(`(?i)^(proxy-)?authorization$|key|token|secret|password|cookie`)
+
+// likelyCredentials warns of headers whose values everyone can read who can read the file, the stack or its functions.
+func likelyCredentials(path string, headers map[string]string) (warnings []string) {
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		if likelyCredential.MatchString(name) {
+			warnings = append(warnings, fmt.Sprintf("%s.%s looks like a credential, which stands here in plain text; keep it in Secrets Manager and name it under secret", path, name))
+		}
 	}
 	return warnings
 }
