@@ -69,6 +69,7 @@ const (
 	CodeExpired           = "landfall.dispatch.expired"
 	CodeWindowOver        = "landfall.dispatch.window_over"
 	CodeRowInvalid        = "landfall.row.invalid"
+	CodeHeaderNotAllowed  = "landfall.row.header_not_allowed" // written by senders: a deployment may be under way
 	CodeClaimAbandoned    = "landfall.claim.abandoned"
 	CodeClaimLate         = "landfall.claim.late"
 	CodeSenderPanicked    = "landfall.sender.panicked"
