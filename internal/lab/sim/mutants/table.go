@@ -37,6 +37,9 @@ var table = []mutant{
 		row.Token == c.From.Token && row.AttemptCount == c.From.AttemptCount`, to: `row.Status == c.From.Status`},
 	{name: "a claim is good from a reading from before an order", file: claimGo,
 		from: ` && row.ResolutionID == c.From.ResolutionID`, to: ``, tests: memoryTests},
+	{name: "a claim is good from a reading in another doubt", file: claimGo, tests: memoryTests,
+		from: ` &&
+		row.MaybeSince.Equal(c.From.MaybeSince)`, to: ``},
 	{name: "a take over forgets that the abandoned attempt may have arrived", file: claimGo,
 		from: `row = row.suspected(c.At) //`, to: `_ = row.suspected(c.At) //`},
 	{name: "the end of a claim goes down", file: claimGo,
