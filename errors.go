@@ -11,6 +11,9 @@ import (
 // from the command alone.
 var ErrConflict = errors.New("the destination and idempotency key are in use with other content")
 
+// ErrNotFound is a row that does not exist: it was never put, or it ended and its retention is over.
+var ErrNotFound = errors.New("no such row")
+
 // RowError says which rule a row breaks. Nothing was sent to DynamoDB. Its text holds no payload, no key and
 // no header's value.
 type RowError struct {

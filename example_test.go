@@ -43,6 +43,25 @@ func ExampleOutbox_Put() {
 	// Key: idempotency key: control character at byte 5
 }
 
+func ExampleOutbox_Status() {
+	ctx := context.Background()
+	box, err := landfalltest.New(charge)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := box.Put(ctx, landfall.Row{Destination: "charge", Key: "order-42"}); err != nil {
+		log.Fatal(err)
+	}
+	status, err := box.Status(ctx, "charge", "order-42")
+	fmt.Println(status.Status, status.Ended(), err)
+
+	_, err = box.Status(ctx, "charge", "order-43")
+	fmt.Println("not found:", errors.Is(err, landfall.ErrNotFound))
+	// Output:
+	// pending false <nil>
+	// not found: true
+}
+
 func ExampleOutbox_Item() {
 	ctx := context.Background()
 	box, err := landfalltest.New(charge)

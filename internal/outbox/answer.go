@@ -66,9 +66,9 @@ const (
 var lookAgain = Backoff{First: time.Minute, Factor: 4, Max: time.Hour}
 
 // askableFrom is the earliest time at which a remote's word on a row is final: before, an attempt may
-// still arrive. A row without a readable claim has it in its lane since it became unknown.
-func (p Policy) askableFrom(row Row) time.Time {
-	if row.Until.IsZero() {
+// still arrive. A row whose claim cannot be read, or lies in the future, has it in its lane since it became unknown.
+func (p Policy) askableFrom(row Row, now time.Time) time.Time {
+	if row.Until.IsZero() || row.claimedAhead(now) {
 		return row.LaneAt
 	}
 	return p.settledBy(row.Until)
@@ -93,7 +93,7 @@ func ExamineUnknown(p Policy, row Row, canAsk bool, now time.Time) Step {
 		return Step{Kind: Skip}
 	case row.Unreadable != nil || !canAsk:
 		return Step{Kind: AwaitPerson}
-	case now.Before(p.askableFrom(row)):
+	case now.Before(p.askableFrom(row, now)):
 		return Step{Kind: Skip}
 	}
 	return Step{Kind: Ask}

@@ -29,8 +29,8 @@ type Claim struct {
 	// abandoned when it was last claimed, and not under this claim's own token: a late copy must not take a
 	// row that was settled and given back meanwhile.
 	// Otherwise From is the row that was read and examined, and the condition is that the row is
-	// still that one: same status, token, attempt count and order of a person, and due if pending. From a
-	// dispatching row the claim is a take over.
+	// still that one: same status, token, attempt count, order of a person and MaybeSince, which decides about the
+	// window; and due if pending. From a dispatching row the claim is a take over.
 	From *Row
 }
 
@@ -94,7 +94,8 @@ func (c Claim) admits(row Row) bool {
 			row.Token != c.Token && (c.Due.IsZero() || row.Token == "")
 	}
 	return (due || row.Status == StatusDispatching) && row.Status == c.From.Status &&
-		row.Token == c.From.Token && row.AttemptCount == c.From.AttemptCount && row.ResolutionID == c.From.ResolutionID
+		row.Token == c.From.Token && row.AttemptCount == c.From.AttemptCount && row.ResolutionID == c.From.ResolutionID &&
+		row.MaybeSince.Equal(c.From.MaybeSince)
 }
 
 // ErrConflict is a settlement that does not apply: the row has changed since it was read, or the

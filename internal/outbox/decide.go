@@ -69,6 +69,7 @@ const (
 	CodeExpired           = "landfall.dispatch.expired"
 	CodeWindowOver        = "landfall.dispatch.window_over"
 	CodeRowInvalid        = "landfall.row.invalid"
+	CodeHeaderNotAllowed  = "landfall.row.header_not_allowed" // written by senders: a deployment may be under way
 	CodeClaimAbandoned    = "landfall.claim.abandoned"
 	CodeClaimLate         = "landfall.claim.late"
 	CodeSenderPanicked    = "landfall.sender.panicked"
@@ -134,7 +135,7 @@ func (s Settlement) completed(p Policy, now time.Time) Settlement {
 func (s Settlement) without(p Policy, row Row, code string, now time.Time) Settlement {
 	if row.MayHaveArrived() {
 		s.Status, s.Lane, s.LaneAt = StatusOutcomeUnknown, laneOf(p, row, UnknownLane), p.settledBy(later(row.Until, row.ClaimedAt))
-		if row.Until.IsZero() { // unreadable: as if it had been claimed just now
+		if row.Until.IsZero() || row.claimedAhead(now) { // unreadable, or no time to wait for: as if it had been claimed just now
 			s.LaneAt = p.settledBy(p.until(now))
 		}
 		if s.Code == "" {
@@ -212,6 +213,7 @@ type Step struct {
 //	pending, destination retired                  skip
 //	pending, its last claim was abandoned         claim alone
 //	pending                                       claim, conditional on what was read
+//	dispatching, claimed later than can be        end: outcome_unknown
 //	dispatching, claim alive (5 s for clocks)     in flight
 //	dispatching, may be sent again                take over
 //	dispatching                                   end: outcome_unknown
@@ -239,13 +241,14 @@ func Examine(p Policy, row Row, now time.Time) Step {
 }
 
 func examineClaimed(p Policy, row Row, now time.Time) Step {
-	if !now.After(row.Until.Add(SkewMargin)) {
+	ahead := row.claimedAhead(now) // else it would be in flight until then
+	if !ahead && !now.After(row.Until.Add(SkewMargin)) {
 		return Step{Kind: InFlight}
 	}
 	if row.Unreadable != nil {
 		return end(p, row, true, CodeRowInvalid, now)
 	}
-	if abandoned := row.suspected(now); p.Retired || obstacle(p, abandoned, now) != "" {
+	if abandoned := row.suspected(now); ahead || p.Retired || obstacle(p, abandoned, now) != "" {
 		return end(p, row, true, CodeClaimAbandoned, now)
 	}
 	return Step{Kind: TakeOver}
@@ -262,13 +265,19 @@ func end(p Policy, row Row, suspect bool, code string, now time.Time) Step {
 	return Step{Kind: End, Settlement: s.without(p, row, code, now)}
 }
 
+// claimedAhead reports whether the last claim lies so far in the future that no process can have made it: further
+// than a live claim, or the end of one, ever does. A clock or a foreign hand was wrong.
+func (r Row) claimedAhead(now time.Time) bool {
+	return r.ClaimedAt.After(now.Add(MaxSendTimeout + ClaimMargin + SkewMargin))
+}
+
 // suspected is the row with the attempt of its last claim taken for one that may have arrived.
 func (r Row) suspected(now time.Time) Row {
 	if r.MayHaveArrived() {
 		return r
 	}
 	for _, since := range []time.Time{r.ClaimedAt, r.CreatedAt, now} {
-		if !since.IsZero() {
+		if !since.IsZero() && !since.After(now.Add(SkewMargin)) {
 			r.MaybeSince = since
 			break
 		}

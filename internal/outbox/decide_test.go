@@ -228,6 +228,10 @@ func TestExamine(t *testing.T) {
 	unreadable := func(_ *Policy, r *Row) { r.Unreadable = ErrNotFound }
 	retired := func(p *Policy, _ *Row) { p.Retired = true }
 	dead := until(-SkewMargin - time.Millisecond)
+	claimedIn := func(d time.Duration) func(*Policy, *Row) {
+		return func(_ *Policy, r *Row) { r.ClaimedAt = start.Add(d) }
+	}
+	const longestClaim = 10*time.Minute + 15*time.Second // a send's, the time to settle in, and what clocks may differ by
 	for _, c := range []struct {
 		name string
 		with []func(*Policy, *Row)
@@ -257,6 +261,11 @@ func TestExamine(t *testing.T) {
 		{"in flight", claimed(), InFlight, "", ""},
 		{"in flight by a slow clock", claimed(until(-SkewMargin)), InFlight, "", ""},
 		{"in flight, unreadable", claimed(unreadable), InFlight, "", ""},
+		{"claimed at the latest time that can be", claimed(claimedIn(longestClaim)), InFlight, "", ""},
+		{"claimed later than can be", claimed(claimedIn(longestClaim + time.Millisecond)), End, StatusOutcomeUnknown, CodeClaimAbandoned},
+		{"claimed in 300 days, until then", claimed(claimedIn(300*24*time.Hour), until(300*24*time.Hour)), End, StatusOutcomeUnknown, CodeClaimAbandoned},
+		{"claimed in 300 days, and over", claimed(dead, claimedIn(300*24*time.Hour)), End, StatusOutcomeUnknown, CodeClaimAbandoned},
+		{"a live claim of the longest send", claimed(claimedIn(SkewMargin), until(longestClaim)), InFlight, "", ""},
 		{"abandoned", claimed(dead), TakeOver, "", ""},
 		{"abandoned, never deduplicates", claimed(dead, never), End, StatusOutcomeUnknown, CodeClaimAbandoned},
 		{"abandoned, budget spent", claimed(dead, spent), End, StatusOutcomeUnknown, CodeClaimAbandoned},
@@ -338,5 +347,30 @@ func TestCompletedRowHasNeitherCodeNorCause(t *testing.T) {
 		if err != nil || after.Status != StatusCompleted || after.Code != "" || after.Cause != "" || c.s.Code != "" {
 			t.Errorf("%s: %v: %s with code %q, cause %q; the settlement says %q", name, err, after.Status, after.Code, after.Cause, c.s.Code)
 		}
+	}
+}
+
+// TestRowClaimedInTheFutureIsAskedAboutSoon: neither its wait nor the window of the remote counts from a time to come.
+func TestRowClaimedInTheFutureIsAskedAboutSoon(t *testing.T) {
+	t.Parallel()
+	const ahead = 300 * 24 * time.Hour
+	row := claimedRow(1, false)
+	row.CreatedAt = start.Add(-time.Hour)
+	row.ClaimedAt, row.Until = start.Add(ahead), start.Add(ahead+40*time.Second)
+	unknown, err := Examine(policy, row, start).Settlement.Apply(row)
+	if err != nil {
+		t.Fatal(err)
+	}
+	soon := policy.settledBy(policy.until(start))
+	if !unknown.LaneAt.Equal(soon) || !unknown.MaybeSince.Equal(row.CreatedAt) {
+		t.Errorf("wants attention at %v, may have arrived since %v; want %v, %v", unknown.LaneAt, unknown.MaybeSince, soon, row.CreatedAt)
+	}
+	for at, want := range map[time.Time]StepKind{soon.Add(-time.Millisecond): Skip, soon: Ask} {
+		if step := ExamineUnknown(policy, unknown, true, at); step.Kind != want {
+			t.Errorf("at %v: step %d, want %d", at, step.Kind, want)
+		}
+	}
+	if _, err := Obey(policy, unknown, Order{Move: MarkCompleted, By: "ada", Reason: "seen"}, soon); err != nil {
+		t.Errorf("a person cannot say what became of it: %v", err)
 	}
 }

@@ -182,7 +182,7 @@ func Obey(p Policy, row Row, o Order, now time.Time) (Settlement, error) {
 	if row.Status != StatusOutcomeUnknown {
 		return Settlement{}, notAllowed("the row is %s; only outcome_unknown rows are resolved", row.Status)
 	}
-	if from := p.askableFrom(row); now.Before(from) {
+	if from := p.askableFrom(row, now); now.Before(from) {
 		if !o.Force {
 			return Settlement{}, notAllowed("an attempt may still arrive until %s: wait, or force the move", from.UTC().Format(time.RFC3339))
 		}

@@ -38,6 +38,8 @@ const (
 	// SkewMargin is by how much clocks may differ, and within how long after the check before it a
 	// request leaves.
 	SkewMargin = 5 * time.Second
+	// MaxSendTimeout bounds the time of one send, so that no claim lives longer than this and ClaimMargin.
+	MaxSendTimeout = 10 * time.Minute
 	// MaxRetryAfter bounds what a remote may ask for.
 	MaxRetryAfter = time.Hour
 )

@@ -264,7 +264,7 @@ func (w *unknownWalk) look(row Row) Look {
 	step := ExamineUnknown(p, row, w.to.Lookup != nil, now)
 	look := Look{ID: row.ID, Step: step.Kind, Lookups: row.LookupCount, Trace: row.Trace}
 	if step.Kind != Skip {
-		look.Age = max(now.Sub(p.askableFrom(row)), 0)
+		look.Age = max(now.Sub(p.askableFrom(row, now)), 0)
 	}
 	switch step.Kind {
 	case Ask:

@@ -71,6 +71,11 @@ func claimBlind(w *dynamo.Write, c outbox.Claim, at string) {
 // claimFrom claims the row that was read, or takes it over.
 func claimFrom(w *dynamo.Write, c outbox.Claim, next outbox.Row) {
 	requireUnchanged(w, *c.From)
+	if c.From.MayHaveArrived() {
+		w.RequireIs(schema.MaybeSince, dynamo.Millis(c.From.MaybeSince))
+	} else {
+		w.RequireAbsent(schema.MaybeSince)
+	}
 	if c.From.Status == outbox.StatusPending {
 		w.Require(schema.LaneAt, " <= ", w.Value(dynamo.Millis(c.DueBy())))
 	}

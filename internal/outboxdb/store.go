@@ -31,9 +31,14 @@ import (
 // Client is what the store calls; *dynamodb.Client is one.
 type Client interface {
 	Putter
-	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
+	Getter
 	Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
 	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
+}
+
+// Getter is what reading a row calls; *dynamodb.Client is one.
+type Getter interface {
+	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
 }
 
 // Store implements [outbox.Store]. It is safe for concurrent use.
@@ -115,7 +120,12 @@ func startKey(lane outbox.Lane, cursor string) (dynamo.Item, error) {
 // Get implements [outbox.Store]. A terminal row past its retention does not exist any more, though the
 // table's TTL may not have deleted it yet.
 func (s *Store) Get(ctx context.Context, id outbox.ID) (outbox.Row, error) {
-	item, err := s.read(ctx, id)
+	return Get(ctx, s.client, s.table, id)
+}
+
+// Get is [Store.Get] for a client that only reads.
+func Get(ctx context.Context, client Getter, table string, id outbox.ID) (outbox.Row, error) {
+	item, err := read(ctx, client, table, id)
 	if err != nil {
 		return outbox.Row{}, fmt.Errorf("get %s: %w", id, err)
 	}
@@ -131,8 +141,12 @@ func (s *Store) Get(ctx context.Context, id outbox.ID) (outbox.Row, error) {
 
 // read reads an item, strongly consistent; it is empty if there is no row.
 func (s *Store) read(ctx context.Context, id outbox.ID) (dynamo.Item, error) {
-	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{
-		TableName: &s.table, Key: key(id), ConsistentRead: aws.Bool(true),
+	return read(ctx, s.client, s.table, id)
+}
+
+func read(ctx context.Context, client Getter, table string, id outbox.ID) (dynamo.Item, error) {
+	out, err := client.GetItem(ctx, &dynamodb.GetItemInput{
+		TableName: &table, Key: key(id), ConsistentRead: aws.Bool(true),
 	})
 	if err != nil {
 		return nil, err

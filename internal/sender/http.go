@@ -42,7 +42,7 @@ type HTTPOptions struct {
 	Method string
 	// RefHeader and RefPointer: see [egress.RemoteOptions].
 	RefHeader, RefPointer string
-	// RowHeaders are the headers that a row may bring along; its other headers are not sent. Defaults to none.
+	// RowHeaders are the headers that a row may bring along; a row with another one is not sent. Defaults to none.
 	RowHeaders []string
 	// Secret is one more header, which replaces one of the same name in Headers. Defaults to none.
 	Secret *secrets.Header
@@ -122,10 +122,13 @@ func (o HTTPOptions) check() error {
 // are not followed, whatever the answer says. The codes are listed beside [CodeKeyInvalid].
 func (h *HTTP) Send(ctx context.Context, row outbox.Row) outbox.Outcome {
 	req, code := h.request(row)
-	if code != "" {
-		return unsent(outbox.Permanent(code))
+	switch code {
+	case "":
+		return h.outcome(h.remote.Do(ctx, req), time.Now())
+	case outbox.CodeHeaderNotAllowed: // the configuration that allows it may be on its way
+		return unsent(outbox.Retryable(code, 0))
 	}
-	return h.outcome(h.remote.Do(ctx, req), time.Now())
+	return unsent(outbox.Permanent(code))
 }
 
 // unsent marks the outcome of an attempt of which nothing left.
@@ -143,9 +146,12 @@ func (h *HTTP) request(row outbox.Row) (req egress.Request, code string) {
 		return req, CodePayloadTooLarge
 	}
 	contentType := cmp.Or(row.ContentType, DefaultContentType)
-	defaults, ok := h.rowHeaders(row)
-	if !ok || !egress.IsHeaderValue(contentType) {
-		return req, CodeHeaderInvalid
+	defaults, code := h.rowHeaders(row)
+	if code == "" && !egress.IsHeaderValue(contentType) {
+		code = CodeHeaderInvalid
+	}
+	if code != "" {
+		return req, code
 	}
 	headers := http.Header{"Content-Type": {contentType}}
 	headers.Set(h.o.KeyHeader, row.Key)
@@ -155,19 +161,19 @@ func (h *HTTP) request(row outbox.Row) (req egress.Request, code string) {
 	return egress.Request{Method: h.o.Method, URL: h.url, Defaults: defaults, Headers: headers, Body: row.Payload}, ""
 }
 
-// rowHeaders are the row's own headers, as far as the destination allows them. ok is false if one of them cannot be sent.
-func (h *HTTP) rowHeaders(row outbox.Row) (_ http.Header, ok bool) {
+// rowHeaders are the row's own headers, or by a code why one of them cannot be sent, or may not.
+func (h *HTTP) rowHeaders(row outbox.Row) (_ http.Header, code string) {
 	header := http.Header{}
 	for name, value := range row.Headers {
 		if !slices.ContainsFunc(h.o.RowHeaders, func(allowed string) bool { return strings.EqualFold(allowed, name) }) {
-			continue
+			return nil, outbox.CodeHeaderNotAllowed // without it, the effect would be another one
 		}
 		if !egress.IsHeaderValue(value) || header.Values(name) != nil { // twice, in different spelling
-			return nil, false
+			code = CodeHeaderInvalid
 		}
 		header.Set(name, value)
 	}
-	return header, true
+	return header, code
 }
 
 // visible reports whether a key can travel in a header as it is.

@@ -29,7 +29,7 @@ func TestOnlyAllowedHeadersOfARowAreSent(t *testing.T) {
 	row.ContentType, row.Trace = "text/plain; charset=utf-8", trace
 	row.Headers = map[string]string{
 		"x-tenant": "acme", "X-Text": "Zoë\tZ", "Authorization": "Bearer other", "X-Key": "other", "Traceparent": "other",
-		"Content-Type": "other", "Cookie": "no", "Host": "elsewhere", "Bad name": "no", "X-Bad": "a\r\nb",
+		"Content-Type": "other",
 	}
 	if out := s.Send(t.Context(), row); out.Kind != outbox.KindCompleted {
 		t.Errorf("got %+v", out)
@@ -41,6 +41,24 @@ func TestOnlyAllowedHeadersOfARowAreSent(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("headers (-want +got):\n%s", diff)
+	}
+}
+
+func TestRowWithAHeaderThatIsNotAllowedIsPutOff(t *testing.T) {
+	t.Parallel()
+	remote := egresstest.Serve(t, says("HTTP/1.1 200 OK\r\n\r\n"))
+	s := newHTTP(t, sender.HTTPOptions{URL: remote.URL, RowHeaders: []string{"X-Tenant"}})
+	for name, value := range map[string]string{"Cookie": "no", "Host": "elsewhere", "Bad name": "no", "X-Bad": "a\r\nb", "X-Tenants": "a"} {
+		row := order("{}")
+		row.Headers = map[string]string{name: value, "X-Tenant": "acme\x00"}
+		want := unsent(outbox.Retryable(outbox.CodeHeaderNotAllowed, 0))
+		if diff := cmp.Diff(want, s.Send(t.Context(), row)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	remote.Close(t)
+	if remote.Connections() != 0 {
+		t.Errorf("%d connections", remote.Connections())
 	}
 }
 

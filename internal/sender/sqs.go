@@ -114,6 +114,9 @@ func (q *Queue) Send(ctx context.Context, row outbox.Row) outbox.Outcome {
 	if code != "" {
 		return unsent(outbox.Permanent(q.code(code)))
 	}
+	if len(row.Headers) > 0 { // a message carries none
+		return unsent(outbox.Retryable(outbox.CodeHeaderNotAllowed, 0))
+	}
 	url, err := q.o.URL(ctx, q.o.Queue)
 	if err != nil {
 		return unsent(outbox.Retryable(q.trouble(err), 0))

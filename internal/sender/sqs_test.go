@@ -447,3 +447,14 @@ func TestMissingQueueIsRetryable(t *testing.T) {
 		t.Error("a group without a name")
 	}
 }
+
+func TestRowWithHeadersIsNotSentAsAMessage(t *testing.T) {
+	t.Parallel()
+	p := newPlaza(t)
+	row := order("{}")
+	row.Headers = map[string]string{"X-Tenant": "acme"}
+	want := unsent(outbox.Retryable(outbox.CodeHeaderNotAllowed, 0))
+	if diff := cmp.Diff(want, p.sqs(sender.SQSOptions{}).Send(t.Context(), row)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

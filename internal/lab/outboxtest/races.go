@@ -14,6 +14,7 @@ func (h Harness) races(t *testing.T) {
 	h.claimRaces(t)
 	h.settlementRaces(t)
 	h.orderRaces(t)
+	h.staleReadings(t)
 	h.lookupRaces(t)
 }
 
@@ -152,6 +153,42 @@ func (h Harness) orderRaces(t *testing.T) {
 		}
 		b.conflicts(seen(b.to(outbox.StatusFailed), row))
 	})
+}
+
+// staleReadings are writes from a reading that the row no longer matches.
+func (h Harness) staleReadings(t *testing.T) {
+	for name, stale := range map[string]func(row *outbox.Row){
+		"its time":             func(row *outbox.Row) { row.LaneAt = row.LaneAt.Add(-time.Hour) },
+		"its attempts":         func(row *outbox.Row) { row.AttemptCount++ },
+		"no attempt":           func(row *outbox.Row) { row.AttemptCount = 0 },
+		"when it was in doubt": func(row *outbox.Row) { row.MaybeSince = row.MaybeSince.Add(-time.Second) },
+		"no doubt":             func(row *outbox.Row) { row.MaybeSince = time.Time{} },
+	} {
+		h.each(t, "a claim from a reading that differs from the row is refused: "+name, func(b *bench) {
+			b.putOff(b.now.Add(-time.Minute))
+			row := b.get()
+			stale(&row)
+			claim := b.claim(&row)
+			claim.At = claim.At.Add(-time.Minute) // the row is due by the reading alone
+			if name != "its time" {
+				claim.At = b.now
+			}
+			before := b.subject.Raw(b.t, b.id)
+			_, err := b.subject.Store.Claim(b.t.Context(), claim)
+			var refused *outbox.RefusedError
+			if !errors.As(err, &refused) || b.subject.Raw(b.t, b.id) != before {
+				b.t.Errorf("%v, want a refusal that changes nothing", err)
+			}
+		})
+	}
+	for name, attempts := range map[string]int{"more": 2, "none": 0} {
+		h.each(t, "a reader's settlement is refused if it read another number of attempts: "+name, func(b *bench) {
+			b.putOff(time.Time{})
+			row := b.get()
+			row.AttemptCount = attempts
+			b.conflicts(seen(b.to(outbox.StatusFailed), row))
+		})
+	}
 }
 
 // lookupRaces are between readers of an unknown row.

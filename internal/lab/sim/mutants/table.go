@@ -37,6 +37,9 @@ var table = []mutant{
 		row.Token == c.From.Token && row.AttemptCount == c.From.AttemptCount`, to: `row.Status == c.From.Status`},
 	{name: "a claim is good from a reading from before an order", file: claimGo,
 		from: ` && row.ResolutionID == c.From.ResolutionID`, to: ``, tests: memoryTests},
+	{name: "a claim is good from a reading in another doubt", file: claimGo, tests: memoryTests,
+		from: ` &&
+		row.MaybeSince.Equal(c.From.MaybeSince)`, to: ``},
 	{name: "a take over forgets that the abandoned attempt may have arrived", file: claimGo,
 		from: `row = row.suspected(c.At) //`, to: `_ = row.suspected(c.At) //`},
 	{name: "the end of a claim goes down", file: claimGo,
@@ -138,7 +141,7 @@ var table = []mutant{
 		return to == StatusCompleted // a`, to: `	case StatusOutcomeUnknown, StatusFailed, StatusPending:
 		return to == StatusCompleted || to == StatusPending // a`},
 	{name: "a reader ends a live claim as pending", file: decideGo,
-		from: `if !now.After(row.Until.Add(SkewMargin)) {`, to: `if false {`},
+		from: `if !ahead && !now.After(row.Until.Add(SkewMargin)) {`, to: `if false {`},
 
 	{name: "unknown is treated as retryable", file: decideGo,
 		from: `if out.Kind == KindUnknown && !row.MayHaveArrived() {`, to: `if false {`},
@@ -193,6 +196,16 @@ var table = []mutant{
 	{name: "late arrivals do not count for the window", file: policyGo,
 		from: `row.MaybeSince.Add(time.Duration(w)).After(p.settledBy(until))`, to: `row.MaybeSince.Add(time.Duration(w)).After(until)`},
 
+	{name: "a row claimed in the future is in flight until then", file: decideGo, tests: domainTests,
+		from: `ahead := row.claimedAhead(now) //`, to: `ahead := false //`},
+	{name: "a live claim by a clock that is ahead is ended", file: decideGo, tests: domainTests,
+		from: `now.Add(MaxSendTimeout + ClaimMargin + SkewMargin)`, to: `now`},
+	{name: "a row claimed in the future is asked about then", file: decideGo, tests: domainTests,
+		from: ` || row.claimedAhead(now) { // unreadable`, to: ` { // unreadable`},
+	{name: "a row claimed in the future cannot be asked about before", file: answerGo, tests: domainTests,
+		from: ` || row.claimedAhead(now) {`, to: ` {`},
+	{name: "the window counts from a claim in the future", file: decideGo, tests: domainTests,
+		from: `!since.IsZero() && !since.After(now.Add(SkewMargin))`, to: `!since.IsZero()`},
 	{name: "claims are taken over though clocks differ", file: decideGo,
 		from: `row.Until.Add(SkewMargin)`, to: `row.Until`},
 	{name: "a retired destination is claimed", file: sweepGo,
@@ -231,7 +244,7 @@ var table = []mutant{
 		from: ` && !row.crashed()`, to: ``},
 
 	{name: "the remote is asked too early", file: answerGo,
-		from: `	case now.Before(p.askableFrom(row)):
+		from: `	case now.Before(p.askableFrom(row, now)):
 		return Step{Kind: Skip}
 `, to: ``},
 	{name: "the remote is asked at the claim's end", file: answerGo,

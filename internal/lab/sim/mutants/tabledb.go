@@ -56,7 +56,7 @@ var tableDB = []mutant{
 	w.RequireAbsent(`, to: `	w.RequireAbsent(`},
 	{name: "DynamoDB: a blind claim takes a row that may have arrived", file: dbClaimGo, sdk: true,
 		from: `	w.RequireAbsent(schema.MaybeSince)
-`, to: ``},
+	w.RequireOrAbsent(schema.Code`, to: `	w.RequireOrAbsent(schema.Code`},
 	{name: "DynamoDB: a blind claim takes a row past deliver_by", file: dbClaimGo, sdk: true,
 		from: `	w.RequireOrAbsent(schema.DeliverBy, " > ", at)
 `, to: ``},
@@ -129,6 +129,29 @@ var tableDB = []mutant{
 `, to: ``},
 	{name: "DynamoDB: an order's id is not written", file: dbSettleGo, tests: dbTests,
 		from: `[]string{schema.ResolutionID, schema.ResolvedBy`, to: `[]string{schema.ResolvedBy`},
+	{name: "DynamoDB: a claim from a reading takes a row before it is due", file: dbClaimGo, tests: dbTests,
+		from: `	if c.From.Status == outbox.StatusPending {`, to: `	if false {`},
+	{name: "DynamoDB: a claim writes the window of an old reading", file: dbClaimGo, tests: dbTests,
+		from: `		w.RequireIs(schema.MaybeSince, dynamo.Millis(c.From.MaybeSince))
+`, to: ``},
+	{name: "DynamoDB: a claim replaces the window of a row in doubt", file: dbClaimGo, tests: dbTests,
+		from: `	} else {
+		w.RequireAbsent(schema.MaybeSince)
+	}`, to: `	}`},
+	{name: "DynamoDB: a reader's write is not fenced by the number of attempts", file: dbWriteGo, tests: dbTests,
+		from: `	requireCount(w, schema.AttemptCount, row.AttemptCount)
+`, to: ``},
+	{name: "DynamoDB: a reference is filled in whatever became of the row", file: dbSettleGo, tests: dbTests,
+		from: `	requireUnchanged(&w, row)
+	w.RequireAbsent(schema.RemoteRef)`, to: `	w.RequireAbsent(schema.RemoteRef)`},
+	{name: "DynamoDB: a reference replaces the one that is there", file: dbSettleGo, tests: dbTests,
+		from: `	requireUnchanged(&w, row)
+	w.RequireAbsent(schema.RemoteRef)`, to: `	requireUnchanged(&w, row)`},
+	{name: "DynamoDB: a row that is written anew is not fenced", file: dbSettleGo, tests: dbTests,
+		from: `	var w dynamo.Write
+	fence(&w, st)
+`, to: `	var w dynamo.Write
+`},
 	{name: "DynamoDB: a reader's write is not fenced by the status", file: dbWriteGo, sdk: true,
 		from: `	w.RequireIs(schema.Status, dynamo.Text(string(row.Status)))
 	if`, to: `	if`},
