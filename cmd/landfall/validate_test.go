@@ -106,3 +106,11 @@ func TestRoutesOfTheConfigurationAreThoseOfTheRouter(t *testing.T) {
 		t.Errorf("error = %v", err)
 	}
 }
+
+func TestValidateWarnsThatTheExampleCannotBeDeployed(t *testing.T) {
+	t.Parallel()
+	got := execute(t, "", "validate", "../../landfall.yaml")
+	if got.code != 0 || !strings.Contains(got.stderr, "warning: destinations.charge.http: 127.0.0.1 is the machine itself") {
+		t.Errorf("exit code %d, stderr:\n%s", got.code, got.stderr)
+	}
+}

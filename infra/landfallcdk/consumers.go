@@ -62,7 +62,7 @@ func (b *builder) receipts(group string) awsiam.PolicyStatement {
 // the receipt after a success. IAM has no condition about the receipt that a refusal returns (docs/security.md).
 func (b *builder) acceptance(group string) awsiam.PolicyStatement {
 	statement := b.receipts(group)
-	statement.AddCondition(jsii.String("ForAllValues:StringEquals"), map[string]any{"dynamodb:Attributes": schema.ConsumerAttributes()})
+	statement.AddCondition(jsii.String("ForAllValues:StringEquals"), map[string]any{"dynamodb:Attributes": schema.ConsumerAttributes})
 	statement.AddCondition(jsii.String("StringEqualsIfExists"), map[string]any{"dynamodb:ReturnValues": "NONE"})
 	return statement
 }

@@ -32,9 +32,7 @@ const (
 
 // ConsumerAttributes are all attributes of a receipt that a consumer names when it accepts or declines. IAM lets it
 // name no others (docs/security.md).
-func ConsumerAttributes() []string {
-	return []string{Attempt, EndedAt, ExpiresAt, OnDelivery, PK, State, Token}
-}
+var ConsumerAttributes = []string{Attempt, EndedAt, ExpiresAt, OnDelivery, PK, State, Token}
 
 // State texts: what the State attribute holds.
 const (
