@@ -37,8 +37,12 @@ func (s *Stage) Start(kind string, timeout time.Duration) (*Process, *Dice) {
 	return p, Roll(s.Seed, kind, p.Number)
 }
 
-// SetClock gives the process a clock that is wrong by up to most either way.
-func (p *Process) SetClock(d *Dice, most time.Duration) { p.Skew = d.Skew(most) }
+// SetClock gives the process a clock that is wrong by up to most either way; with 0 its clock stays as it is.
+func (p *Process) SetClock(d *Dice, most time.Duration) {
+	if most > 0 {
+		p.Skew = d.Skew(most)
+	}
+}
 
 // Now is the process's own clock.
 func (p *Process) Now() time.Time { return time.Now().Add(p.Skew) }
