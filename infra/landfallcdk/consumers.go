@@ -58,12 +58,12 @@ func (b *builder) receipts(group string) awsiam.PolicyStatement {
 	return b.leading("Receipts", b.made.ReceiptsTable.TableArn(), "dynamodb:UpdateItem", []string{group + schema.Separator + "*"})
 }
 
-// acceptance allows to update a receipt as accepting and declining do: with no other attributes, and without asking for
-// the receipt after a success. IAM has no condition about the receipt that a refusal returns (docs/security.md).
+// acceptance allows to update a receipt as accepting and declining do: with no other attributes. There is no condition on
+// dynamodb:ReturnValues: accepting needs the receipt that a refusal returns, and AWS does not say whether it counts
+// (docs/adr/0029-one-policy-for-each-consumer.md).
 func (b *builder) acceptance(group string) awsiam.PolicyStatement {
 	statement := b.receipts(group)
 	statement.AddCondition(jsii.String("ForAllValues:StringEquals"), map[string]any{"dynamodb:Attributes": schema.ConsumerAttributes})
-	statement.AddCondition(jsii.String("StringEqualsIfExists"), map[string]any{"dynamodb:ReturnValues": "NONE"})
 	return statement
 }
 

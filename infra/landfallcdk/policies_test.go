@@ -47,7 +47,7 @@ const (
 	endMessages     = "sqs:ChangeMessageVisibility sqs:DeleteMessage sqs:GetQueueUrl"
 	receiveMessages = "sqs:ChangeMessageVisibility sqs:DeleteMessage sqs:ReceiveMessage"
 	// acceptOnly are the attributes that docs/routing.md lets a consumer name, and no answer but to a refusal.
-	acceptOnly = "attributes attempt ended_at expires_at on_delivery pk state token returning NONE"
+	acceptOnly = "attributes attempt ended_at expires_at on_delivery pk state token"
 )
 
 func TestPoliciesOfWritersAndConsumersAllowExactlyTheirPart(t *testing.T) {
@@ -97,8 +97,6 @@ func conditions(t *testing.T, conditions map[string]any) string {
 				all = append([]string{"keys " + strings.Join(list(value), " ")}, all...)
 			case "ForAllValues:StringEquals dynamodb:Attributes":
 				all = append(all, "attributes "+strings.Join(list(value), " "))
-			case "StringEqualsIfExists dynamodb:ReturnValues":
-				all = append(all, "returning "+strings.Join(list(value), " "))
 			case "Null dynamodb:LeadingKeys":
 				if value != "false" {
 					t.Errorf("a request without a key is allowed")
