@@ -14,7 +14,6 @@ destinations:
   far: {http: "https://example.com/", deduplicates: never, lookup: {http: "http://192.168.1.1/{idempotency_key}", rules: [{status: 404, then: not_found}]}}
   here: {http: "http://localhost:8080/", allow_private: true, deduplicates: never}
   inside: {http: "http://10.1.2.3/", allow_private: true, deduplicates: never}
-  metadata: {http: "http://169.254.169.254/", deduplicates: never}
   old: {http: "http://127.0.0.1/", allow_private: true, deduplicates: never, retired: true}
   queue: {sqs: printer, deduplicates: never}
 `))
@@ -22,8 +21,8 @@ destinations:
 		t.Fatal(err)
 	}
 	for vpc, want := range map[bool][]string{
-		false: {"destinations.far.lookup.http", "destinations.here.http", "destinations.inside.http", "destinations.metadata.http"},
-		true:  {"destinations.here.http", "destinations.metadata.http"},
+		false: {"destinations.far.lookup.http", "destinations.here.http", "destinations.inside.http"},
+		true:  {"destinations.here.http"},
 	} {
 		var got []string
 		for _, p := range cfg.Unreachable(vpc) {

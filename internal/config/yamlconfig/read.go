@@ -104,7 +104,11 @@ func (d *document) mapping(path string, n ast.Node, t *config.Table) map[string]
 			if meant := d.unknown(e, t, names); meant != nil {
 				at := config.Join(path, meant.Name)
 				d.unread[at] = true
-				setStandIn(read, meant)
+				if value, ok := d.value(e.path, e.value, &meant.Type); ok { // so that what refers to it finds it
+					read[meant.Name] = value
+				} else {
+					setStandIn(read, meant)
+				}
 			}
 			continue
 		}

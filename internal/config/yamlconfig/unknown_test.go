@@ -24,6 +24,7 @@ func TestUnknownKeyIsOneErrorThatNamesTheKeyThatWasMeant(t *testing.T) {
 		{"attempts: 3\ndestinations:\n  pay: {http: https://x, deduplicates: never}\n", "attempts belongs under defaults or destinations.NAME"},
 		{"destinations:\n  pay: {http: https://x, deduplicates: never, colour: blue}\n", "unknown key; allowed keys: allow_private, answers, attempts"},
 		{"groups: {couriers: {accept: explicit, rout: least_loaded}}\n", "groups.couriers.rout: unknown key; did you mean route?"},
+		{"destinations:\n  jobs: {group: couriers}\n" + strings.Replace(group, "groups", "gruops", 1), "gruops: unknown key; did you mean groups?"},
 	} {
 		_, err := yamlconfig.Parse("f", []byte(tt.src))
 		var all *config.Error
