@@ -94,6 +94,8 @@ func (d *destinationRun) attempt(row Row, takenOver bool) {
 	switch late := d.run.now().After(row.ClaimedAt.Add(SkewMargin)); {
 	case row.Unreadable != nil:
 		s = Settlement{ID: row.ID, Token: row.Token}.without(p, row, CodeRowInvalid, d.run.now())
+	case !d.run.trusted(): // the claim's own answer told the time; when the row is due was true before this clock read it
+		s = Settlement{ID: row.ID, Token: row.Token, Status: StatusPending, Lane: row.Lane, LaneAt: row.LaneAt, Code: CodeClaimLate}
 	case late || remaining(d.run.ctx) < p.SendTimeout+ClaimMargin/2:
 		s = Decide(p, row, Retryable(CodeClaimLate, 0), d.run.now())
 	default:

@@ -203,6 +203,7 @@ func (s *Store) settleInPlace(ctx context.Context, st outbox.Settlement, cause e
 	const maxText = 256
 	for _, t := range []*string{
 		&row.ContentType, &row.Origin, &row.CommandID, &row.Trace, &row.Code, &row.Cause, &row.RemoteRef, &row.ResolvedBy, &row.Reason,
+		&row.ResolutionID,
 	} {
 		*t = dynamo.Clip(*t, maxText)
 	}
