@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/landfall-dev/landfall/internal/config/yamlconfig"
 )
 
 // TestLinksInMarkdownResolve: each relative link names a file or folder of the tree, and its anchor a heading there.
@@ -79,6 +81,26 @@ func TestPagesNameWhoActs(t *testing.T) {
 			for _, word := range vague.FindAllString(code.ReplaceAllString(text, ""), -1) {
 				t.Errorf("%s:%d: %q: name the part or the person that acts", page, line+1, word)
 			}
+		}
+	}
+}
+
+// TestRecipesForRemotesAreValid: each yaml block of docs/remotes.md is a complete landfall.yaml that Landfall accepts.
+func TestRecipesForRemotesAreValid(t *testing.T) {
+	t.Parallel()
+	const page = "docs/remotes.md"
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$").FindAllSubmatchIndex(text, -1)
+	if recipes := strings.Count(string(text), "\n```yaml"); len(blocks) != recipes || recipes == 0 {
+		t.Fatalf("%s: read %d of %d yaml blocks", page, len(blocks), recipes)
+	}
+	for _, block := range blocks {
+		line := strings.Count(string(text[:block[2]]), "\n") + 1
+		if _, err := yamlconfig.Parse(fmt.Sprintf("%s, block at line %d", page, line), text[block[2]:block[3]]); err != nil {
+			t.Error(err)
 		}
 	}
 }
