@@ -47,6 +47,20 @@ func TestNothingIsClaimedOrEndedWhileTheClockIsOff(t *testing.T) {
 				w.Errorf("right again: %d completed, %v", len(report.Completed), err)
 			}
 		})
+		inWorld(t, name+" sends nothing when the claim's own answer shows that the clock is off", func(w *world) {
+			clock := &faultyClock{}
+			w.dispatcher.Clock = clock
+			w.dispatcher.Store = &turning{Store: w.dispatcher.Store, clock: clock}
+			w.destination("mail", outbox.Policy{}, accepts)
+			ids := w.put("mail", 1)
+			before := w.row(ids[0])
+			report, err := run(w, ids...)
+			after := w.row(ids[0])
+			if !errors.Is(err, errOff) || len(report.Retried) != 1 || w.arrived[ids[0]] != 0 ||
+				after.Status != outbox.StatusPending || !after.LaneAt.Equal(before.LaneAt) || after.Code != outbox.CodeClaimLate || after.MayHaveArrived() {
+				w.Errorf("%+v, %v; arrived %d times, %s, due at %v, want %v", report, err, w.arrived[ids[0]], after.Status, after.LaneAt, before.LaneAt)
+			}
+		})
 		inWorld(t, name+" settles what it has sent when the clock turns out to be off", func(w *world) {
 			clock := &faultyClock{}
 			w.dispatcher.Clock, w.dispatcher.Concurrency = clock, 4

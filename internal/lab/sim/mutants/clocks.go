@@ -20,6 +20,8 @@ var clocks = []mutant{
 		from: `Remember = time.Minute`, to: `Remember = time.Nanosecond`},
 	{name: "a clock is watched by no answer of the SDK", file: clockSDKGo, sdk: true,
 		from: `answer.Header.Get("Date")`, to: `answer.Header.Get("X-Date")`},
+	{name: "a row is sent though its claim's own answer shows a clock that is off", file: attemptGo, tests: "./internal/outbox",
+		from: `case !d.run.trusted(): //`, to: `case false: //`},
 	{name: "a sweep claims by a clock that is off", file: attemptGo,
 		from: `!d.hasTime() || !d.run.trusted()`, to: `!d.hasTime() || !c.Due.IsZero() && !d.run.trusted()`},
 	{name: "the fast path claims by a clock that is off", file: attemptGo,
